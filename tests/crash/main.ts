@@ -1,7 +1,8 @@
-// npm run test:crash -- --rounds 200 [--seed 1] [--random]
-// The long form of crash.test.ts: first every fail point, then random moments under load.
+// npm run test:crash -- --rounds 200 [--seed 1] [--random] [--passes 3] [--postgres]
+// The long form of crash.test.ts: first every fail point, `passes` times, then random moments under load.
 import { parseArgs } from "node:util";
 import { percentile } from "../../bench/report/statistics.ts";
+import { startPostgres } from "../support/databases/postgres.ts";
 import { measureOrphans, type OrphanTimes } from "./orphans.ts";
 import { FAIL_POINTS, crash } from "./rounds.ts";
 
@@ -10,14 +11,19 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "50" },
     seed: { type: "string", default: "1" },
     random: { type: "boolean", default: false },
+    passes: { type: "string", default: "1" },
+    postgres: { type: "boolean", default: false },
   },
 });
 const rounds = Number(values.rounds);
+const points = values.random ? [] : Array.from({ length: Number(values.passes) }, () => FAIL_POINTS).flat();
+await using postgres = values.postgres ? await startPostgres() : null;
+const env = postgres ? { BERTH_DATABASE_URL: await postgres.createDatabase() } : {};
 let done = 0;
 let violations = 0;
 const ready: number[] = [];
 const settled: number[] = [];
-for await (const round of crash({ rounds, seed: Number(values.seed), points: values.random ? [] : FAIL_POINTS })) {
+for await (const round of crash({ rounds, seed: Number(values.seed), points, env })) {
   done++;
   violations += round.violations.length;
   ready.push(round.recoveryMs);
