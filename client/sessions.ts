@@ -92,6 +92,7 @@ export function createSessions(send: Transport): Sessions {
         idempotencyKey: idempotencyKey ?? true,
         repeatable: true,
         signal,
+        isLong: wait !== undefined || (request.source !== undefined && !("git" in request.source)),
       } as const;
       const pending = readJson<SessionData>(send(call)).then(bind);
       return Object.assign(pending, {
@@ -101,7 +102,15 @@ export function createSessions(send: Transport): Sessions {
     },
     async fork(source, request, { idempotencyKey, signal } = {}) {
       const json = { ...request, source };
-      const call = { method: "POST", url: PATH, json, idempotencyKey: idempotencyKey ?? true, repeatable: true, signal } as const;
+      const call = {
+        method: "POST",
+        url: PATH,
+        json,
+        idempotencyKey: idempotencyKey ?? true,
+        repeatable: true,
+        signal,
+        isLong: true,
+      } as const;
       const { sessions: results } = await readJson<ForkedSessions>(send(call));
       return results.map(({ session, error }) => ({ session: session && bind(session), error }));
     },
@@ -124,7 +133,17 @@ export function createSessions(send: Transport): Sessions {
     const path = pathOf(data.sessionId);
     const apply = (changed: Partial<SessionData>) => Object.assign(session, changed);
     const post = <T>(action: string, json: unknown, { signal }: CallOptions) =>
-      readJson<T>(send({ method: "POST", url: `${path}/${action}`, json, idempotencyKey: true, repeatable: true, signal }));
+      readJson<T>(
+        send({
+          method: "POST",
+          url: `${path}/${action}`,
+          json,
+          idempotencyKey: true,
+          repeatable: true,
+          signal,
+          isLong: action === "snapshots",
+        }),
+      );
     const sandboxUrl = () => session.sandboxUrl;
     const methods: Omit<Session, keyof SessionData> = {
       refresh: async ({ signal } = {}) =>

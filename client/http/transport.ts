@@ -7,7 +7,8 @@ export interface TransportOptions {
   apiKey: string | undefined;
   // The address of the service, such as https://berth.example.com.
   baseUrl: string;
-  // The deadline of one attempt. Streams have none. Creating a session includes the start of its sandbox.
+  // The deadline of one attempt. Streams have none. Default: one minute, and five minutes for calls that copy files or wait for a
+  // repository.
   timeoutMs?: number;
   // How often a failed call is retried, if a retry cannot execute it twice.
   maxRetries?: number;
@@ -30,6 +31,8 @@ export interface Call {
   signal?: AbortSignal;
   // The response is a stream without a deadline.
   streaming?: boolean;
+  // The service may copy many files before it answers.
+  isLong?: boolean;
 }
 
 // Sends a call, retries it where that is safe, and returns the response. Throws a BerthError unless the status is 2xx.
@@ -38,11 +41,14 @@ export type Transport = (call: Call) => Promise<Response>;
 export const readJson = async <T>(response: Promise<Response>): Promise<T> => (await (await response).json()) as T;
 
 const MAX_WAIT_MS = 60_000;
+const TIMEOUT_MS = 60_000;
+// Node's fetch waits no longer.
+const LONG_TIMEOUT_MS = 5 * 60_000;
 
 export function createTransport({
   apiKey,
   baseUrl,
-  timeoutMs = 60_000,
+  timeoutMs: chosenTimeoutMs,
   maxRetries = 3,
   fetch: send = globalThis.fetch,
 }: TransportOptions): Transport {
@@ -72,7 +78,8 @@ export function createTransport({
     return { url: target, init: { method, headers: all, body: content, redirect: "manual" } };
   }
 
-  async function attemptOnce({ url, init }: Prepared, { signal, streaming }: Call): Promise<Response | BerthError> {
+  async function attemptOnce({ url, init }: Prepared, { signal, streaming, isLong }: Call): Promise<Response | BerthError> {
+    const timeoutMs = chosenTimeoutMs ?? (isLong ? LONG_TIMEOUT_MS : TIMEOUT_MS);
     const attempt = new AbortController();
     let isLate = false;
     const timer = streaming ? undefined : setTimeout(() => ((isLate = true), attempt.abort()), timeoutMs);

@@ -9,6 +9,7 @@ import type { Store } from "../store/open.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
 import { setMissingTimeoutActions } from "../store/sessions/rules.ts";
 import { isPartnerSession, type Home } from "../store/sessions/session.ts";
+import { findSnapshot } from "../store/snapshots/read.ts";
 import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
 import { createSessions } from "./create-sessions.ts";
@@ -89,7 +90,11 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   // A process that died and its successor are different owners.
   const owner = randomBytes(8).toString("hex");
   const changes = createChanges();
-  const actions = createStepActions({ ...deps, requireAdopted: (id) => requireAdopted(store.db, id) });
+  const actions = createStepActions({
+    ...deps,
+    requireAdopted: (id) => requireAdopted(store.db, id),
+    snapshotBytes: async (id) => (await findSnapshot(store.db, id))?.bytes ?? null,
+  });
   const capacity = createCapacity(home, store.engine, deps.capacity);
   const leaseMs = stepTimeoutMs + LEASE_MARGIN_MS;
   const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: changes.announce });

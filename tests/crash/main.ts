@@ -18,7 +18,7 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 const points = values.random ? [] : Array.from({ length: Number(values.passes) }, () => FAIL_POINTS).flat();
 await using postgres = values.postgres ? await startPostgres() : null;
-const env = postgres ? { BERTH_DATABASE_URL: await postgres.createDatabase() } : {};
+const env: Record<string, string> = postgres ? { BERTH_DATABASE_URL: await postgres.createDatabase() } : {};
 let done = 0;
 let violations = 0;
 const ready: number[] = [];

@@ -127,3 +127,34 @@ test("a snapshot has the output of terminals up to now", async () => {
   });
   expect(await services.driver.listSnapshots(deadline())).toEqual([]);
 });
+
+test("a create gets the time that its snapshot needs, and no other server takes it over", async () => {
+  const copying = Promise.withResolvers<void>();
+  const copied = Promise.withResolvers<void>();
+  const slowly = (driver: Driver): Driver => ({
+    ...driver,
+    async create(spec, signal) {
+      if (spec.snapshot === undefined) return driver.create(spec, signal);
+      copying.resolve();
+      await copied.promise;
+      await driver.create(spec, signal);
+    },
+  });
+  await using services = await openTestSessions({ wrapDriver: slowly });
+  const session = await sessionWithNote(services);
+  const { id: snapshotId } = await services.snapshots.take("acme", session.id, { name: "" });
+  await services.store.db
+    .updateTable("snapshots")
+    .set({ bytes: 2 ** 30 })
+    .where("id", "=", snapshotId)
+    .execute();
+  // Too short for any other step.
+  await using server = services.another({ stepTimeoutMs: 1 });
+  await expect(server.sessions.create(services.acme, aRequest())).rejects.toMatchObject({ code: "sandbox_timeout" });
+  const creating = server.sessions.create(services.acme, aRequest({ files: { snapshotId } }));
+  await copying.promise;
+  await services.clock.advance(MINUTE);
+  const taken = await services.reconcile.finishSteps().finally(copied.resolve);
+  expect(taken).toBe(0);
+  expect(await run(services, (await creating).sandboxId, "cat note")).toBe("prepared\n");
+});

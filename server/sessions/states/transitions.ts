@@ -4,7 +4,15 @@ import { failpoint } from "../../faults/failpoints.ts";
 import { appendEvent } from "../../store/events.ts";
 import type { Store, Sync } from "../../store/open.ts";
 import type { Db } from "../../store/schema.ts";
-import { isPartnerSession, statusOf, type Lease, type PartnerSession, type Session, type Step } from "../../store/sessions/session.ts";
+import {
+  isPartnerSession,
+  statusOf,
+  type Lease,
+  type PartnerSession,
+  type Session,
+  type SessionInStep,
+  type Step,
+} from "../../store/sessions/session.ts";
 import { viewOf, type SessionView } from "../../store/sessions/view.ts";
 import { deleteSession, moveSession, releaseLease, updateSession, type SessionChanges } from "../../store/sessions/write.ts";
 import { addTime, timeChange } from "../../store/usage/time.ts";
@@ -20,6 +28,8 @@ export interface Transitions {
   // The same in the caller's transaction. The caller announces the change after the commit.
   applyIn(tx: Db, session: Session, trigger: Trigger, options?: TransitionOptions): Promise<Session | "deleted" | null>;
   announce(session: Session): void;
+  // Extends the lease of a step that takes long, until it is disposed or the session has left the step.
+  holdLease(session: SessionInStep): AsyncDisposable;
 }
 
 export interface TransitionOptions {
@@ -63,8 +73,14 @@ export function createTransitions({ store, owner, leaseMs, clock, onChange }: Tr
     return applied;
   }
 
-  return { lease, apply, applyIn, announce: onChange };
+  const holdLease: Transitions["holdLease"] = (session) =>
+    // A failure is not repeated at once: the lease lasts for two more tries.
+    clock.every(leaseMs / 3, () => updateSession(store.laterDb, session, { lease: lease() }).then(ignore, ignore));
+
+  return { lease, apply, applyIn, announce: onChange, holdLease };
 }
+
+const ignore = () => {};
 
 // A power cut that loses the beginning of such a step also ends the sandbox on this machine, and its files are kept. The session is
 // then what it would be after a power cut just before the step.

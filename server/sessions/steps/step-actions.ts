@@ -10,12 +10,15 @@ import { idleTimes, NO_TIMES } from "../../store/sessions/idle.ts";
 import { isPartnerSession, type PartnerSession, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import { inSpan, type Span } from "../../tracing/span.ts";
+import { copyTime } from "./copy-time.ts";
 import { createStartRequests, findTemplate, snapshotOf, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
 
 // The work of a step on its sandbox, and the changes that it writes when it ends. Everything here is idempotent: a step that a dead server
 // left behind is done again.
 export interface StepAction<In extends SessionInStep> {
   act(session: In, signal: AbortSignal, span?: Span): Promise<void>;
+  // How much longer than other steps it may take, for example because it copies many files.
+  extraMs?(session: In): Promise<number>;
   // Whether there is nothing left to do, because the pool has done it before.
   isPrepared?(session: In): boolean;
   // Written with the transition that ends the step.
@@ -36,6 +39,8 @@ export interface StepActionsDeps extends StartRequestsDeps {
   meter: SandboxMeter;
   // Rejects unless the snapshot of a template is the operator's. Absent for callers that create no sandboxes.
   requireAdopted?: (snapshotId: SnapshotId) => Promise<void>;
+  // The size of a snapshot; null if it is not known.
+  snapshotBytes?: (snapshotId: SnapshotId) => Promise<number | null>;
   clock: Clock;
   log: Log;
 }
@@ -74,6 +79,11 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     await egress.open(session.sandboxId, template);
     await inSpan(span, `${driver.name} create`, () => driver.create(spec, signal));
     failpoint("make.created");
+  }
+
+  async function copyTimeOf(session: Session): Promise<number> {
+    const snapshotId = snapshotOf(session, templateOf(session));
+    return snapshotId === undefined || !deps.snapshotBytes ? 0 : copyTime(await deps.snapshotBytes(snapshotId));
   }
 
   async function removeSandbox({ sandboxId }: Session, signal: AbortSignal, span?: Span): Promise<void> {
@@ -127,6 +137,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
 
   return {
     warming: {
+      extraMs: copyTimeOf,
       async act(session, signal) {
         await createSandbox(session, signal);
         await links.prepare(session.sandboxId, blankStartRequest(session), signal);
@@ -134,6 +145,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     },
 
     creating: {
+      extraMs: async (session) => (session.sandbox === "to_create" ? copyTimeOf(session) : 0),
       isPrepared: (session) => session.sandbox === "from_pool" && isLikeBlank(session) && links.isPrepared(session.sandboxId),
       async act(session, signal, span) {
         if (session.sandbox === "to_create") await createSandbox(session, signal, span);

@@ -80,7 +80,9 @@ export function createSteps({ transitions, actions, stepTimeoutMs, log, observer
     const startedMs = performance.now();
     const trace = traceFields(span);
     try {
-      const signal = AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs)]);
+      const extraMs = (await action.extraMs?.(session)) ?? 0;
+      const signal = AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs + extraMs)]);
+      await using _lease = extraMs > 0 ? transitions.holdLease(session) : null;
       await inSpan(span, `session ${step}`, (own) => action.act(session, signal, own));
       failpoint(`${step}.acted`);
       const done = await transitions.apply(session, "done", { changes: action.done?.(session) ?? {}, record });
