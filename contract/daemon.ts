@@ -70,13 +70,17 @@ export interface LanguageServerProgram {
 // POST /internal/stop: announces that the sandbox is about to stop (hibernation). The daemon stops the agent and the
 // terminals, writes scrollback and conversations to disk, and responds when they are synced.
 
-// GET /internal/activity: asked only when a session may be idle.
+// GET /internal/activity: asked when a session may be idle, and for its usage, every 30 seconds at most.
 export interface DaemonActivity {
   // Milliseconds since the agent last worked: 0 during a turn, null if there was none. A turn that waits for a person's answer is
   // not work.
   agentIdleMs: number | null;
   // The processor time of the sandbox since its start, by its control group; null if it does not see that.
   cpuMs: number | null;
+  // The memory of the sandbox, likewise.
+  memoryBytes: number | null;
+  // The space that the files of the user occupy; null before the first measurement.
+  diskBytes: number | null;
 }
 
 // POST /internal/setup: fetches the session's source and runs its command, in a terminal called "Setup". Idempotent: an attempt that

@@ -7,6 +7,7 @@ import { ignoredRoutes } from "./changes/ignored.ts";
 import { openEgressForwarder } from "./egress/egress-forwarder.ts";
 import { contentRoutes } from "./files/content.ts";
 import { createFileWatcher } from "./files/file-watcher.ts";
+import { createDiskUse } from "./files/disk-use.ts";
 import { fileRoutes } from "./files/files.ts";
 import { openWorkspace } from "./files/workspace.ts";
 import { gitRoutes } from "./git/routes.ts";
@@ -20,7 +21,7 @@ import { createLanguageRoutes } from "./languages/routes.ts";
 import { createPortMonitor } from "./ports/port-monitor.ts";
 import { portRelay } from "./ports/port-relay.ts";
 import { childProcess } from "./processes/child-process.ts";
-import { readProcessorMs } from "./processes/processor-time.ts";
+import { readMemoryBytes, readProcessorMs } from "./processes/control-group.ts";
 import { createEnvironment } from "./processes/environment.ts";
 import { execRoutes } from "./processes/exec.ts";
 import { findRoutes } from "./search/find.ts";
@@ -102,6 +103,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   });
   const changes = createChanges({ workspace, environment, folder: join(BERTH_HOME, ".berth/start") });
   const languages = createLanguageRoutes({ environment, workspace: workspace.root });
+  const diskUse = createDiskUse([BERTH_WORKSPACE, BERTH_HOME]);
   const relay = portRelay({ hiddenPorts: ownPorts });
 
   const routes = [
@@ -164,7 +166,12 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
         method: "GET",
         path: "/internal/activity",
         handle: ({ response }) =>
-          sendJson(response, 200, { agentIdleMs: agent.idleMs(), cpuMs: readProcessorMs() } satisfies DaemonActivity),
+          sendJson(response, 200, {
+            agentIdleMs: agent.idleMs(),
+            cpuMs: readProcessorMs(),
+            memoryBytes: readMemoryBytes(),
+            diskBytes: diskUse.bytes(),
+          } satisfies DaemonActivity),
       },
       {
         method: "POST",

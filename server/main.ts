@@ -56,6 +56,7 @@ import { isAtHome } from "./store/sessions/session.ts";
 import { readViewBySandbox } from "./store/sessions/view.ts";
 import { readBacklog, type WebhookBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
+import { createSandboxMeter, type SandboxMeter } from "./usage/sandbox-meter.ts";
 import { createUsageSampler } from "./usage/usage-sampler.ts";
 import { createUsageReports } from "./usage/usage-reports.ts";
 import { openTracing } from "./tracing/open-tracing.ts";
@@ -136,7 +137,8 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   registerQuotaMetrics(registry, () => readQuotaUse(store.db));
 
   opening.use(createEgressLog({ store, egress, clock, log }));
-  const meter = opening.use(createUsageSampler({ store, driver, home, egress, clock, log }));
+  const sandboxMeter = createSandboxMeter({ driver, links, templates });
+  const meter = opening.use(createUsageSampler({ store, meter: sandboxMeter, home, egress, clock, log }));
   const sessionServices = opening.use(
     createSessionServices({
       store,
@@ -244,7 +246,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
           webhooks: toConsoleBacklog(await readBacklog(store.db, clock.now())),
           machine: await readMachine(config.dataDir),
         }),
-        readStats: (sandboxId, at) => (isAtHome({ home: at }, home) ? readStats(driver, sandboxId) : Promise.resolve(null)),
+        readStats: (session) => (isAtHome(session, home) ? readStats(sandboxMeter, session) : Promise.resolve(null)),
         poolTargets: sessionServices.pool.targets,
         examine: async () =>
           (await examineServer(config, { store, driver, home })).map((finding) => ({ ...finding, cure: finding.cure ?? null })),
@@ -269,8 +271,8 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
 }
 
 // null: the sandbox has just ended, or the engine does not answer.
-async function readStats(driver: Driver, sandboxId: SandboxId) {
-  const stats = await driver.stats(sandboxId, AbortSignal.timeout(STATS_TIMEOUT_MS)).catch(() => null);
+async function readStats(meter: SandboxMeter, { sandboxId, template }: { sandboxId: SandboxId; template: string }) {
+  const stats = await meter.read(sandboxId, template, STATS_TIMEOUT_MS).catch(() => null);
   return stats && { cpuMs: stats.cpuMs, memoryBytes: stats.memoryBytes, diskBytes: stats.diskBytes, processes: stats.pids };
 }
 

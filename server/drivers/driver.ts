@@ -140,8 +140,8 @@ export interface SandboxSummary {
   condition: SandboxCondition;
 }
 
-// null: the engine does not measure it. Kubernetes reports memory if the metrics API is installed, and nothing else. Only oci knows the
-// disk, if it is bounded.
+// null: the engine does not measure it, so that only the daemon can tell. Kubernetes reports memory if the metrics API is installed, and
+// nothing else. Only oci knows the disk, if it is bounded.
 export interface SandboxStats {
   memoryBytes: number | null;
   cpuMs: number | null;

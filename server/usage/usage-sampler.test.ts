@@ -1,8 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SandboxId } from "@berth/contract";
 import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { DAY, SECOND } from "../clock.ts";
-import type { SandboxStats } from "../drivers/driver.ts";
 import { silentLog } from "../log.ts";
 import type { Store } from "../store/open.ts";
 import { insertPartner } from "../store/partners/partners.ts";
@@ -11,6 +13,7 @@ import type { PartnerSession } from "../store/sessions/session.ts";
 import { insertSessionRow, sessionRow } from "../store/testing/session-row.ts";
 import { readUsage } from "../store/usage/report.ts";
 import { createTestClock } from "../testing/test-clock.ts";
+import type { MeterReading } from "./sandbox-meter.ts";
 import { createUsageSampler, type Traffic } from "./usage-sampler.ts";
 
 const TODAY = Date.UTC(2030, 0, 10);
@@ -20,7 +23,7 @@ onBothEngines("usage sampler", (databases) => {
   // An engine whose numbers the test sets.
   async function open(store: Store, sessions = 1) {
     const clock = createTestClock(TODAY);
-    const stats = new Map<string, SandboxStats>();
+    const stats = new Map<string, MeterReading>();
     let traffic = new Map<SandboxId, Traffic>();
     await insertPartner(store.db, { id: "acme", createdAt: 0 });
     const rows = [];
@@ -29,7 +32,7 @@ onBothEngines("usage sampler", (databases) => {
     const startServer = () =>
       createUsageSampler({
         store,
-        driver: { stats: async (id) => stats.get(id) ?? Promise.reject(new Error("gone")) },
+        meter: { read: async (id) => stats.get(id) ?? Promise.reject(new Error("gone")) },
         home: HOME,
         egress: {
           takeTraffic() {
@@ -48,7 +51,9 @@ onBothEngines("usage sampler", (databases) => {
       session: parseSession(row) as PartnerSession,
       startServer,
       set: (cpuMs: number | null, memoryBytes: number, id = row.sandbox_id) =>
-        stats.set(id, { cpuMs, memoryBytes, pids: 1, diskBytes: null }),
+        stats.set(id, { cpuMs, reportedCpus: null, memoryBytes, pids: 1, diskBytes: null }),
+      report: (cpuMs: number, reportedCpus: number) =>
+        stats.set(row.sandbox_id, { cpuMs, reportedCpus, memoryBytes: null, pids: null, diskBytes: null }),
       send: (sentBytes: number) => traffic.set(row.sandbox_id, { sentBytes, receivedBytes: 1 }),
       usage: async () => {
         const query = { partnerId: "acme", fromDay: TODAY, toDay: TODAY + 2 * DAY, groups: [], nowMs: clock.now(), maxRows: 10 };
@@ -87,6 +92,25 @@ onBothEngines("usage sampler", (databases) => {
     expect((await usage()).cpuMs).toBe(1600 + 5000 + 7000);
   });
 
+  test("a server that is killed while it writes a sample counts nothing twice, and nothing is lost", async () => {
+    const database = await databases.create();
+    await using store = await database.open();
+    const { clock, set, usage, startServer } = await open(store);
+    await using _server = startServer();
+    set(1000, 100);
+    await clock.advance(30 * SECOND);
+    const script = join(import.meta.dirname, "testing/sample-and-hang.ts");
+    const other = spawn(process.execPath, [script, database.file, database.url ?? "", "5000"], { stdio: ["ignore", "pipe", "inherit"] });
+    const ended = once(other, "exit");
+    expect(String(await once(other.stdout, "data"))).toBe("written\n");
+    other.kill("SIGKILL");
+    await ended;
+    expect(await usage()).toMatchObject({ cpuMs: 1000, memory: { peak: 100, samples: 1 } });
+    set(6000, 200);
+    await clock.advance(30 * SECOND);
+    expect(await usage()).toMatchObject({ cpuMs: 6000, memory: { peak: 200, sum: 300, samples: 2 } });
+  });
+
   test("of two servers of a cluster only one measures a sandbox, and both count what it sent", async () => {
     await using store = await (await databases.create()).open();
     const { clock, session, set, send, usage, startServer } = await open(store);
@@ -100,6 +124,26 @@ onBothEngines("usage sampler", (databases) => {
     await one.measureLast(session);
     await one.sample();
     expect(await usage()).toMatchObject({ cpuMs: 0, memory: { samples: 1 }, egressBytes: 15, ingressBytes: 2 });
+  });
+
+  test("a sandbox that reports its own processor time counts at most what its processors can do", async () => {
+    await using store = await (await databases.create()).open();
+    const { clock, session, report, usage, startServer } = await open(store);
+    const most = 2 * 5 * 60 * SECOND;
+    {
+      await using server = startServer();
+      report(Number.MAX_SAFE_INTEGER, 2);
+      await clock.advance(30 * SECOND);
+      expect((await usage()).cpuMs).toBe(most);
+      // Smaller, as if it had been started again.
+      report(Number.MAX_SAFE_INTEGER / 2, 2);
+      await clock.advance(30 * SECOND);
+      expect((await usage()).cpuMs).toBe(most + 60 * SECOND);
+      report(Number.MAX_SAFE_INTEGER, 2);
+      await clock.advance(10 * SECOND);
+      await server.measureLast(session);
+    }
+    expect((await usage()).cpuMs).toBe(most + 60 * SECOND + 20 * SECOND);
   });
 
   test("a sandbox that does not answer does not keep others from being measured", async () => {

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SandboxId } from "@berth/contract";
 import { DAY, SECOND, type Clock } from "../clock.ts";
-import type { Driver } from "../drivers/driver.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/open.ts";
@@ -17,6 +16,7 @@ import {
   type SamplePosition,
 } from "../store/usage/counters.ts";
 import { addUsage, dayOf, ownerOf, purgeUsage, type UsageOwner } from "../store/usage/days.ts";
+import type { SandboxMeter } from "./sandbox-meter.ts";
 
 // Measures the usage of sandboxes from time to time, and adds it to the usage of the day.
 export interface UsageSampler extends AsyncDisposable {
@@ -28,7 +28,7 @@ export interface UsageSampler extends AsyncDisposable {
 
 export interface UsageSamplerDeps {
   store: Store;
-  driver: Pick<Driver, "stats">;
+  meter: SandboxMeter;
   home: Home;
   egress: { takeTraffic(): ReadonlyMap<SandboxId, Traffic> };
   clock: Clock;
@@ -51,16 +51,16 @@ const KEPT_DAYS = 400;
 const PURGE_BATCH = 1000;
 const WORK = { name: "usage" };
 
-export function createUsageSampler({ store, driver, home, egress, clock, log }: UsageSamplerDeps): UsageSampler {
+export function createUsageSampler({ store, meter, home, egress, clock, log }: UsageSamplerDeps): UsageSampler {
   let last: Sample[] = [];
   // Without processor time, a last sample is not worth the wait for the engine.
   let measuresCpu = true;
 
   async function measure(sandboxId: SandboxId, owner: UsageOwner, timeoutMs: number): Promise<Sample[]> {
     try {
-      const { cpuMs, memoryBytes, diskBytes } = await driver.stats(sandboxId, AbortSignal.timeout(timeoutMs));
+      const { cpuMs, memoryBytes, diskBytes, reportedCpus } = await meter.read(sandboxId, owner.template, timeoutMs);
       measuresCpu = cpuMs !== null;
-      return [{ owner, atMs: clock.now(), cpuMs, memoryBytes, diskBytes }];
+      return [{ owner, atMs: clock.now(), cpuMs, reportedCpus, memoryBytes, diskBytes }];
     } catch (error) {
       // The sandbox has just ended, or the engine does not answer.
       log.debug("usage.sample_failed", { sandboxId, error: String(error) });

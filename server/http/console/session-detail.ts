@@ -20,7 +20,7 @@ export interface SessionDetailDeps {
   // The configured templates, by name.
   templates: { get(name: string): Template | undefined };
   // The current use of a sandbox; null if it is not on this server, or does not run.
-  readStats(sandboxId: SandboxId, home: Home): Promise<Omit<ConsoleStats, "at"> | null>;
+  readStats(session: { sandboxId: SandboxId; template: string; home: Home }): Promise<Omit<ConsoleStats, "at"> | null>;
 }
 
 const MAX_EVENTS = 200;
@@ -31,7 +31,8 @@ export async function readSessionDetail(deps: SessionDetailDeps, { viewer, partn
   const { store, clock, templates } = deps;
   const row = await requireSession(store, partnerId, id);
   const template = templates.get(row.template);
-  const stats = row.state === "running" ? await deps.readStats(row.sandbox_id, { driver: row.driver, host: row.host }) : null;
+  const sandbox = { sandboxId: row.sandbox_id, template: row.template, home: { driver: row.driver, host: row.host } };
+  const stats = row.state === "running" ? await deps.readStats(sandbox) : null;
   const events = await eventsOfSession(store.db, row.id, MAX_EVENTS);
   return {
     ...toConsoleSession(row),

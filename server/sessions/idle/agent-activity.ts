@@ -1,8 +1,7 @@
 import type { SandboxId } from "@berth/contract";
-import type { DaemonActivity } from "@berth/contract/daemon.ts";
-import { readAnswerText } from "../../daemon-link/link-errors.ts";
-import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { SECOND, type Clock } from "../../clock.ts";
+import { readDaemonActivity } from "../../daemon-link/daemon-activity.ts";
+import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 
 // When the agent in a sandbox last worked, and how much the sandbox computes. The daemon says so, and code in the sandbox may pretend to be the daemon: then the session
 // runs until its timeout, which nothing in the sandbox can change.
@@ -16,30 +15,12 @@ export interface AgentActivity {
 const ANSWER_TIMEOUT_MS = 3 * SECOND;
 
 export function createAgentActivity({ links, clock }: { links: Pick<DaemonLinks, "request">; clock: Clock }): AgentActivity {
-  async function ask(sandboxId: SandboxId): Promise<Partial<DaemonActivity>> {
-    try {
-      const answer = await links.request(sandboxId, {
-        method: "GET",
-        path: "/internal/activity",
-        headersTimeoutMs: ANSWER_TIMEOUT_MS,
-        bodyTimeoutMs: ANSWER_TIMEOUT_MS,
-      });
-      const text = await readAnswerText(answer.body);
-      return answer.status === 200 ? ((JSON.parse(text) ?? {}) as Partial<DaemonActivity>) : {};
-    } catch {
-      return {};
-    }
-  }
-
+  const ask = (sandboxId: SandboxId) => readDaemonActivity(links, sandboxId, ANSWER_TIMEOUT_MS);
   return {
-    lastMs: async (sandboxId) => toTime(await ask(sandboxId), clock.now()),
-    async cpuMs(sandboxId) {
-      const { cpuMs } = await ask(sandboxId);
-      return typeof cpuMs === "number" && cpuMs >= 0 ? cpuMs : null;
+    async lastMs(sandboxId) {
+      const { agentIdleMs } = await ask(sandboxId);
+      return agentIdleMs !== null && agentIdleMs <= clock.now() ? clock.now() - agentIdleMs : null;
     },
+    cpuMs: async (sandboxId) => (await ask(sandboxId)).cpuMs,
   };
-}
-
-function toTime({ agentIdleMs }: Partial<DaemonActivity>, nowMs: number): number | null {
-  return typeof agentIdleMs === "number" && agentIdleMs >= 0 && agentIdleMs <= nowMs ? nowMs - agentIdleMs : null;
 }

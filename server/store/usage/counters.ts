@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
+import { MINUTE } from "../../clock.ts";
 import type { Db } from "../schema.ts";
 import type { Home } from "../sessions/session.ts";
 import { addUsage, dayOf, ownerOf, type DayUsage, type UsageOwner } from "./days.ts";
@@ -10,6 +11,8 @@ export interface Sample {
   atMs: number;
   // Since the sandbox was started.
   cpuMs: number | null;
+  // If the sandbox itself reports its processor time: the number of its processors. null if it is measured.
+  reportedCpus: number | null;
   memoryBytes: number | null;
   diskBytes: number | null;
 }
@@ -50,29 +53,35 @@ async function addSinceLast(tx: Db, samples: readonly Sample[]): Promise<void> {
   );
 }
 
-type Counters = ReadonlyMap<string, number>;
+type Counters = ReadonlyMap<string, { cpu_ms: number; sampled_at: number }>;
 
 async function countersOf(tx: Db, samples: readonly Sample[]): Promise<Counters> {
   const rows = await tx
     .selectFrom("usage_counters")
-    .select(["session_id", "cpu_ms"])
+    .select(["session_id", "cpu_ms", "sampled_at"])
     .where(
       "session_id",
       "in",
       samples.map(({ owner }) => owner.session_id),
     )
     .execute();
-  return new Map(rows.map(({ session_id, cpu_ms }) => [session_id, cpu_ms]));
+  return new Map(rows.map((row) => [row.session_id, row]));
 }
 
-function usageOf({ owner, atMs, cpuMs, memoryBytes, diskBytes }: Sample, counted: Counters): DayUsage {
-  const before = counted.get(owner.session_id) ?? 0;
+// Before its first sample, a sandbox is started and may wait in the pool.
+const FIRST_SAMPLE_MS = 5 * MINUTE;
+
+function usageOf({ owner, atMs, cpuMs, reportedCpus, memoryBytes, diskBytes }: Sample, counted: Counters): DayUsage {
+  const last = counted.get(owner.session_id);
+  const before = last?.cpu_ms ?? 0;
   const now = Math.round(cpuMs ?? before);
+  // A sandbox cannot report more than its processors can do in the time.
+  const most = reportedCpus === null ? Infinity : Math.ceil(reportedCpus * Math.max(0, last ? atMs - last.sampled_at : FIRST_SAMPLE_MS));
   return {
     ...owner,
     day: dayOf(atMs),
     // The sandbox was started again if its counter is smaller.
-    cpu_ms: now >= before ? now - before : now,
+    cpu_ms: Math.min(most, now >= before ? now - before : now),
     ...(memoryBytes !== null && { memory_peak: memoryBytes, memory_sum: memoryBytes, memory_samples: 1 }),
     ...(diskBytes !== null && { disk_peak: diskBytes, disk_sum: diskBytes, disk_samples: 1 }),
   };

@@ -11,11 +11,8 @@ export function SessionUse({ session: { now, limits, usage } }: { session: Conso
     <>
       {now && limits && (
         <section aria-label="Now" className="stats">
-          {processors === null ? (
-            <Stat name="CPU" value="…" />
-          ) : (
-            <Meter name="CPU" used={processors} total={limits.cpus} format={percent} />
-          )}
+          {processors !== null && <Meter name="CPU" used={processors} total={limits.cpus} format={percent} />}
+          {processors === null && now.cpuMs !== null && <Stat name="CPU" value="…" />}
           {now.memoryBytes !== null && <Meter name="Memory" used={now.memoryBytes} total={limits.memoryBytes} format={bytes} />}
           {now.diskBytes !== null && <Meter name="Disk" used={now.diskBytes} total={limits.diskBytes} format={bytes} />}
           {now.processes !== null && <Meter name="Processes" used={now.processes} total={limits.processes} format={count} />}
@@ -30,6 +27,7 @@ export function SessionUse({ session: { now, limits, usage } }: { session: Conso
         />
         <Stat name="CPU time" value={duration(usage.cpuSeconds * 1000)} />
         <Stat name="Memory peak" value={bytes(usage.memoryPeakBytes)} note={`mean ${bytes(usage.memoryMeanBytes)}`} />
+        {usage.diskPeakBytes > 0 && <Stat name="Disk peak" value={bytes(usage.diskPeakBytes)} />}
         <Stat name="Network" value={bytes(usage.egressBytes)} note={`sent; ${bytes(usage.ingressBytes)} received`} />
         <Stat
           name="Agent tokens"

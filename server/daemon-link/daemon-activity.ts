@@ -1,0 +1,36 @@
+import type { SandboxId } from "@berth/contract";
+import type { DaemonActivity } from "@berth/contract/daemon.ts";
+import type { DaemonLinks } from "./daemon-links.ts";
+import { readAnswerText } from "./link-errors.ts";
+
+const UNKNOWN: DaemonActivity = { agentIdleMs: null, cpuMs: null, memoryBytes: null, diskBytes: null };
+
+// What the daemon says about its sandbox; null for what it does not know, and everything null if it does not answer. Code in the sandbox may
+// pretend to be the daemon: numbers are at least 0 and exact, and nothing else is certain.
+export async function readDaemonActivity(
+  links: Pick<DaemonLinks, "request">,
+  sandboxId: SandboxId,
+  timeoutMs: number,
+): Promise<DaemonActivity> {
+  try {
+    const answer = await links.request(sandboxId, {
+      method: "GET",
+      path: "/internal/activity",
+      headersTimeoutMs: timeoutMs,
+      bodyTimeoutMs: timeoutMs,
+    });
+    const text = await readAnswerText(answer.body);
+    const said = (answer.status === 200 ? JSON.parse(text) : null) as Partial<Record<keyof DaemonActivity, unknown>> | null;
+    return {
+      agentIdleMs: toAmount(said?.agentIdleMs),
+      cpuMs: toAmount(said?.cpuMs),
+      memoryBytes: toAmount(said?.memoryBytes),
+      diskBytes: toAmount(said?.diskBytes),
+    };
+  } catch {
+    return UNKNOWN;
+  }
+}
+
+const toAmount = (value: unknown): number | null =>
+  typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : null;
