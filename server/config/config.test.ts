@@ -217,7 +217,7 @@ test("a collector's key is not shown, and a protocol that Berth does not send is
     OTEL_EXPORTER_OTLP_HEADERS: "api-key=header-secret",
     OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
   });
-  expect(warnings).toEqual([expect.stringContaining("Berth sends http/json")]);
+  expect(warnings).toEqual([expect.stringContaining("sends http/protobuf")]);
   expect(describeConfig(config)).toMatchObject({
     OTEL_EXPORTER_OTLP_ENDPOINT: "https://collector.example",
     OTEL_EXPORTER_OTLP_HEADERS: "set (hidden)",

@@ -114,9 +114,9 @@ function suspiciousSettings(config: Config): string[] {
     warnings.push(
       "BERTH_PREVIEW_DOMAIN and BERTH_BASE_URL belong to the same site, so previews can set cookies for the app. Use another domain.",
     );
-  if ((config.otlpEndpoint ?? config.otlpTracesEndpoint) !== null && config.otlpProtocol !== "http/json")
+  if ((config.otlpEndpoint ?? config.otlpTracesEndpoint) !== null && config.otlpProtocol === "grpc")
     warnings.push(
-      `OTEL_EXPORTER_OTLP_PROTOCOL is ${config.otlpProtocol}, but Berth sends http/json. Most collectors accept it at the address for http/protobuf, usually port 4318.`,
+      "OTEL_EXPORTER_OTLP_PROTOCOL is grpc, which Berth does not speak, so it sends http/protobuf. Use the collector's HTTP port, usually 4318, and not 4317.",
     );
   return warnings;
 }

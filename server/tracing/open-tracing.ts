@@ -23,6 +23,7 @@ type TracingConfig = Pick<
   | "otlpEndpoint"
   | "otlpTracesEndpoint"
   | "otlpHeaders"
+  | "otlpProtocol"
   | "otlpTimeoutMs"
   | "spanDelayMs"
   | "serviceName"
@@ -40,6 +41,8 @@ export function openTracing({ config, driver, registry, log }: TracingDeps): Tra
   const exporter = createOtlpExporter({
     url,
     headers: config.otlpHeaders,
+    // gRPC is not spoken; see the warning of the configuration.
+    encoding: config.otlpProtocol === "http/json" ? "json" : "protobuf",
     timeoutMs: config.otlpTimeoutMs,
     delayMs: config.spanDelayMs,
     resource: { "host.name": hostname(), "berth.driver": driver, ...config.resourceAttributes, "service.name": config.serviceName },

@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { silentLog } from "../log.ts";
 import { createOtlpExporter, type OtlpExporterOptions } from "./otlp-exporter.ts";
+import { encodeSpansAsProtobuf } from "./otlp-protobuf.ts";
 import { recordedSpan, type SpanRecord } from "./span.ts";
 
 const servers: Server[] = [];
@@ -27,6 +28,7 @@ const open = (url: string, options: Partial<OtlpExporterOptions> = {}) =>
   createOtlpExporter({
     url,
     headers: { "api-key": "SECRET" },
+    encoding: "json",
     timeoutMs: 5_000,
     delayMs: 5,
     resource: { "service.name": "berth" },
@@ -68,6 +70,21 @@ test("spans arrive in batches as OTLP in JSON, with the configured headers, and 
   await exporter[Symbol.asyncDispose]();
   expect(received).toEqual(records.map(({ name }) => name));
   expect(calls).toBe(4);
+});
+
+test("spans arrive in protobuf as the encoder writes them", async () => {
+  const received: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
+  const url = await listen(async (request, response) => {
+    received.push({ headers: request.headers, body: await buffer(request) });
+    response.end();
+  });
+  const exporter = open(url, { encoding: "protobuf" });
+  const records = spans(3);
+  for (const record of records) exporter.add(record);
+  await exporter[Symbol.asyncDispose]();
+  expect(exporter.counters).toEqual({ exported: 3, dropped: 0, failed: 0 });
+  expect(received.map(({ body }) => body)).toEqual([encodeSpansAsProtobuf(records, { "service.name": "berth" })]);
+  expect(received[0]!.headers).toMatchObject({ "content-type": "application/x-protobuf", "api-key": "SECRET" });
 });
 
 test("if a collector refuses, redirects or does not exist, only the spans are lost, and no secret is logged", async () => {

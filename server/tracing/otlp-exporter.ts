@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { runWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
-import { encodeSpans } from "./otlp-json.ts";
+import { encodeSpansAsJson } from "./otlp-json.ts";
+import { encodeSpansAsProtobuf } from "./otlp-protobuf.ts";
 import { errorType, type Attributes, type SpanRecord } from "./span.ts";
 
 // Sends spans to a collector over OTLP/HTTP, in batches. Memory and time are bounded, whatever the collector does: spans that it
@@ -24,6 +25,7 @@ export interface OtlpExporterOptions {
   url: string;
   // Often credentials. They are neither logged nor sent anywhere else: redirects are not followed.
   headers: Readonly<Record<string, string>>;
+  encoding: keyof typeof ENCODINGS;
   timeoutMs: number;
   // How long spans are gathered.
   delayMs: number;
@@ -33,8 +35,12 @@ export interface OtlpExporterOptions {
   closingMs?: number;
 }
 
+const ENCODINGS = {
+  json: { contentType: "application/json", encode: encodeSpansAsJson },
+  protobuf: { contentType: "application/x-protobuf", encode: encodeSpansAsProtobuf },
+};
 const MAX_QUEUE = 2048;
-// Encoding a batch holds the event loop for about a millisecond.
+// Encoding a batch holds the event loop for a few milliseconds.
 const MAX_BATCH = 256;
 const ATTEMPTS = 3;
 const RETRYABLE = new Set([429, 502, 503, 504]);
@@ -43,7 +49,8 @@ const LOG_EVERY_MS = 60_000;
 const WORK = { name: "trace export" };
 
 export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
-  const { url, headers, timeoutMs, delayMs, resource, log, closingMs = 2_000 } = options;
+  const { url, headers, encoding, timeoutMs, delayMs, resource, log, closingMs = 2_000 } = options;
+  const { contentType, encode } = ENCODINGS[encoding];
   const { origin, pathname, search } = new URL(url);
   const agent = new Agent({ connections: 1, allowH2: false, maxHeaderSize: 16 * 1024, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const counters: SpanCounters = { exported: 0, dropped: 0, failed: 0 };
@@ -72,14 +79,14 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
   async function sendQueue(): Promise<void> {
     while (queue.length > 0) {
       const batch = queue.splice(0, MAX_BATCH);
-      const failure = await sendBatch(runWork(WORK, () => encodeSpans(batch, resource)));
+      const failure = await sendBatch(runWork(WORK, () => encode(batch, resource)));
       counters[failure === null ? "exported" : "failed"] += batch.length;
       if (failure !== null) logFailure(failure);
     }
   }
 
   // null if the collector took it, else why not.
-  async function sendBatch(body: string): Promise<string | null> {
+  async function sendBatch(body: string | Buffer): Promise<string | null> {
     for (let attempt = 1; ; attempt++) {
       const answer = await post(body);
       if (answer.status !== null && answer.status >= 200 && answer.status < 300) return null;
@@ -89,14 +96,14 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
     }
   }
 
-  async function post(body: string): Promise<{ status: number | null; failure: string }> {
+  async function post(body: string | Buffer): Promise<{ status: number | null; failure: string }> {
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), closing.signal]);
     try {
       const answer = await agent.request({
         origin,
         path: `${pathname}${search}`,
         method: "POST",
-        headers: { ...headers, "content-type": "application/json", "user-agent": "berth" },
+        headers: { ...headers, "content-type": contentType, "user-agent": "berth" },
         body,
         signal,
       });

@@ -30,6 +30,7 @@ describe("metrics and traces of a server with sandboxes", () => {
       BERTH_POOL_SIZE: "1",
       BERTH_WEBHOOK_ALLOW_PRIVATE: "1",
       OTEL_EXPORTER_OTLP_ENDPOINT: await listen(collector),
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       OTEL_EXPORTER_OTLP_HEADERS: "api-key=COLLECTOR-SECRET",
       OTEL_BSP_SCHEDULE_DELAY: "20",
     });

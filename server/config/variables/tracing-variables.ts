@@ -27,9 +27,9 @@ export const TRACING_VARIABLES = {
   }),
   otlpProtocol: variable({
     name: "OTEL_EXPORTER_OTLP_PROTOCOL",
-    kind: oneOf("http/json", "http/protobuf", "grpc"),
-    default: "http/json",
-    help: "Berth always sends `http/json`, which collectors accept at the same address as `http/protobuf`. Other values cause a warning.",
+    kind: oneOf("http/protobuf", "http/json", "grpc"),
+    default: "http/protobuf",
+    help: "How traces are encoded: `http/protobuf` or `http/json`. Berth does not speak `grpc`: it warns and sends `http/protobuf`.",
   }),
   otlpTimeoutMs: variable({
     name: "OTEL_EXPORTER_OTLP_TIMEOUT",
