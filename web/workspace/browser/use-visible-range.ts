@@ -5,7 +5,7 @@ import { useLayoutEffect, useState, type RefObject } from "react";
 export const ROW_HEIGHT = isTouchScreen() ? 40 : 24;
 
 // The range moves in steps and reaches one step beyond the screen, so that most scroll events render nothing.
-const STEP = 8;
+const STEP = 4;
 
 export interface RowRange {
   first: number;

@@ -4,6 +4,7 @@ import { openFile, showFile } from "../state/actions/open-actions.ts";
 import { revealInTree } from "../state/actions/file-actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { activeFile } from "../state/tabs/editor-groups.ts";
+import { othersIn } from "../state/together/together.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 import { useTreeDrag } from "./tree-drag.ts";
 import { toggleFolder } from "./toggle-folder.ts";
@@ -24,12 +25,21 @@ export function FileTree() {
   const expandedList = useWorkspaceState("layout", (state) => state.expanded);
   const active = useWorkspaceState("layout", activeFile);
   const { focused, selected, naming, clipboard } = useWorkspaceState("tree", (state) => state);
+  const marks = useWorkspaceState("git", (state) => state.marks);
+  const alone = useWorkspaceState("together", (state) => othersIn(state).length === 0);
+  // As a text, because that stays the same while someone types in one of the files.
+  const unsavedList = useWorkspaceState("documents", ({ files: open }) =>
+    Object.entries(open)
+      .flatMap(([path, file]) => (file.kind === "text" && file.document.edited ? [path] : []))
+      .join("\0"),
+  );
   const scroller = useRef<HTMLDivElement>(null);
   const range = useVisibleRange(scroller);
   const [menu, setMenu] = useState<{ at: { x: number; y: number }; node: TreeNode } | null>(null);
 
   const expanded = useMemo(() => new Set(expandedList), [expandedList]);
   const rows = useMemo(() => visibleRows(folders, expanded, naming), [folders, expanded, naming]);
+  const unsaved = useMemo(() => new Set(unsavedList.split("\0")), [unsavedList]);
   const cut = useMemo(() => new Set(clipboard?.kind === "cut" ? clipboard.paths : []), [clipboard]);
   const onKey = useMemo(() => createTreeKeys(workspace), [workspace]);
   const nodeAt = (event: { target: EventTarget }) => {
@@ -91,6 +101,9 @@ export function FileTree() {
         focusable={index === Math.max(0, focusedIndex)}
         dimmed={cut.has(node.path) || ignored[parentOf(node.path)]?.has(nameOf(node.path)) === true}
         dropTarget={node.folder && drag.target === node.path}
+        unsaved={unsaved.has(node.path)}
+        change={marks.get(node.path)}
+        alone={alone}
         naming={isNamed ? naming : null}
       />
     );

@@ -5,7 +5,7 @@ import { FileIcon } from "../parts/file-icon.tsx";
 import { PersonMarks } from "../parts/person-marks.tsx";
 import { othersAt } from "../state/together/together.ts";
 import { useWorkspaceState } from "../state/context.ts";
-import { letterOf } from "../state/git/git-marks.ts";
+import { letterOf, type GitMark } from "../state/git/git-marks.ts";
 import type { Naming } from "../state/page/tree.ts";
 import { nameOf } from "../text/paths.ts";
 import type { TreeNode } from "./tree-rows.ts";
@@ -25,11 +25,16 @@ export interface TreeRowProps {
   // Cut, or ignored by Git.
   dimmed: boolean;
   dropTarget: boolean;
+  unsaved: boolean;
+  change: GitMark | undefined;
+  // Whether nobody else is in the session.
+  alone: boolean;
   // Set while the name in this row is typed.
   naming: Naming | null;
 }
 
-// The tree handles all events. A row renders again only when one of these values changes.
+// The tree handles all events and reads the stores, because rows appear and disappear while it scrolls and subscriptions of their
+// own would take most of that time. A row renders again only when one of these values changes.
 export const TreeRow = memo(function TreeRow({
   node,
   index,
@@ -39,15 +44,12 @@ export const TreeRow = memo(function TreeRow({
   focusable,
   dimmed,
   dropTarget,
+  unsaved,
+  change,
+  alone,
   naming,
 }: TreeRowProps) {
   const { path, name, level, folder, link, position, siblings } = node;
-  const unsaved = useWorkspaceState("documents", ({ files }) => {
-    const file = files[path];
-    return file?.kind === "text" && file.document.edited;
-  });
-  const here = useWorkspaceState("together", (state) => othersAt(state, path));
-  const change = useWorkspaceState("git", ({ marks }) => marks.get(path));
   const style = { top: index * ROW_HEIGHT, "--level": level } as CSSProperties;
   if (naming !== null)
     return (
@@ -77,12 +79,16 @@ export const TreeRow = memo(function TreeRow({
       <RowIcon path={path} folder={folder} expanded={expanded} />
       <span className="truncate">{name}</span>
       {link && <CornerDownRight size={12} className="link-mark" aria-hidden="true" />}
-      <PersonMarks people={here} />
+      {!alone && <OthersAt path={path} />}
       {unsaved && <span className="mark" title="Unsaved" />}
       {change && <span className="git-letter" title={change} data-letter={folder ? "•" : letterOf(change)} />}
     </div>
   );
 });
+
+function OthersAt({ path }: { path: string }) {
+  return <PersonMarks people={useWorkspaceState("together", (state) => othersAt(state, path))} />;
+}
 
 function RowIcon({ path, folder, expanded }: { path: string; folder: boolean; expanded: boolean }) {
   if (!folder)
