@@ -117,9 +117,14 @@ describeInBrowser("language servers in the workspace", (suite) => {
     await openFile(page, "fix.ts");
     await expectVisible(page.locator(".cm-lintRange-error", { hasText: "greet" }));
     await nameOn(page, 2, "greet").click();
+    // A light bulb shows where the server can fix a problem, and does the same as the key.
+    await page.locator(".cm-bulb").click();
+    await expectVisible(page.getByRole("dialog", { name: "Quick fixes" }));
+    await page.keyboard.press("Escape");
     await page.keyboard.press("Control+.");
     await page.getByRole("option", { name: /import from "\.\/greet/ }).click();
     await eventually(() => editor(page).innerText()).toContain("import { greet } from");
+    await expectGone(page.locator(".cm-bulb"));
     await page.keyboard.press("Shift+Alt+O");
     await eventually(async () => (await editor(page).innerText()).split("\n")[0]).toContain("./a.ts");
     await openFile(page, "a.ts");

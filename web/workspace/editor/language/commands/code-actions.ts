@@ -34,16 +34,28 @@ export async function organizeImports(deps: NavigationDeps, view: EditorView): P
   else notices.info("There are no imports to organize");
 }
 
+// Whether the server can fix a problem on the line of the cursor.
+export async function hasQuickFix(view: EditorView): Promise<boolean> {
+  const { head } = view.state.selection.main;
+  if (!offers(view, "codeActionProvider") || diagnosticsIn(view, head, head).length === 0) return false;
+  const actions = await request(view, { from: head, to: head, isAutomatic: true });
+  // Some servers do not name the kind.
+  return actions.some(({ kind }) => kind === undefined || kind.startsWith("quickfix"));
+}
+
 interface Asked {
   from: number;
   to: number;
   only?: string[];
+  // Whether nobody asked for it.
+  isAutomatic?: boolean;
 }
 
 // The best changes first.
-async function request(view: EditorView, { from, to, only }: Asked): Promise<CodeAction[]> {
+async function request(view: EditorView, { from, to, only, isAutomatic = false }: Asked): Promise<CodeAction[]> {
   const range = { start: positionAt(view, from), end: positionAt(view, to) };
-  const context = { diagnostics: only ? [] : diagnosticsIn(view, from, to), triggerKind: 1, ...(only ? { only } : {}) };
+  const diagnostics = only ? [] : diagnosticsIn(view, from, to);
+  const context = { diagnostics, triggerKind: isAutomatic ? 2 : 1, ...(only ? { only } : {}) };
   const found = (await ask<(CodeAction | Command)[]>(view, "textDocument/codeAction", { range, context })) ?? [];
   return found
     .map((each) => (typeof each.command === "string" ? { title: each.title, command: each as Command } : (each as CodeAction)))

@@ -7,6 +7,7 @@ import { describeError } from "../../../state/page/notices.ts";
 import { languageActions } from "./actions.ts";
 import { organizeImports, showCodeActions } from "./code-actions.ts";
 import { formatDocument } from "./format.ts";
+import { lightBulb } from "./light-bulb.ts";
 import { findReferences, goToDefinition, type NavigationDeps } from "./navigation.ts";
 import { problemElsewhere } from "./problem-elsewhere.ts";
 import { goToProblem, problemTip } from "./problem-tip.ts";
@@ -74,6 +75,7 @@ export function languageCommands(deps: NavigationDeps, path: string): Extension 
     }),
     renameField,
     problemTip,
+    lightBulb((view) => void attempt(commands.quickFix(view))),
   ];
 }
 
