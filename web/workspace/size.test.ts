@@ -30,10 +30,10 @@ async function initialFiles(): Promise<string[]> {
 
 const gzippedBytes = async (path: string) => gzipSync(await readFile(join(outDir, path)), { level: 9 }).byteLength;
 
-test("the shell is at most 125 kB gzipped", async () => {
+test("the shell is at most 120 kB gzipped", async () => {
   const sizes = await Promise.all((await initialFiles()).map(gzippedBytes));
   expect(sizes.length).toBeGreaterThan(1);
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(125_000);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(120_000);
 });
 
 test("editor, terminal and Markdown renderer are not in the shell", async () => {

@@ -4,7 +4,7 @@ import { useWorkspaceState } from "../state/context.ts";
 import { formatBytes } from "../text/paths.ts";
 
 // The progress of uploads and downloads.
-export function TransferList() {
+export default function TransferList() {
   const list = useWorkspaceState("transfers", (state) => state.list);
   return list.map(({ id, kind, text, doneBytes, totalBytes, cancel }) => (
     <div key={id} className="notice transfer">

@@ -1,5 +1,6 @@
-import { lazy, Suspense, useEffect, useMemo, type KeyboardEvent } from "react";
+import { lazy, Suspense, useEffect, useState, type KeyboardEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import type { Workspace } from "../state/workspace.ts";
 import { lazyPart } from "../browser/lazy-part.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { NoticeList } from "./notice-list.tsx";
@@ -7,7 +8,7 @@ import { activeTabOf } from "../state/tabs/editor-groups.ts";
 import { nameOf } from "../text/paths.ts";
 import { Dialogs } from "./dialogs.tsx";
 import { isCompactScreen, useIsCompactScreen, useIsNarrowScreen } from "../browser/media-query.ts";
-import { createCommands } from "../palette/commands/commands.ts";
+import type { Command } from "../palette/commands/command.ts";
 import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
 import { focusEditor } from "../state/actions/focus-actions.ts";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
@@ -25,7 +26,7 @@ const AgentPanel = lazy(() => loadModule(() => import("../agent/agent-panel.tsx"
 
 export function Workbench() {
   const workspace = useWorkspace();
-  const commands = useMemo(() => createCommands(workspace), [workspace]);
+  const commands = useCommands(workspace);
   const paused = useWorkspaceState("session", (state) => state.phase === "paused");
   const isVisited = useWorkspaceState("session", isSupportVisiting);
   const narrow = useIsNarrowScreen();
@@ -41,12 +42,21 @@ export function Workbench() {
           {narrow ? <NarrowBody /> : <WideBody />}
         </div>
         <StatusBar />
-        <Dialogs commands={commands} />
+        <Dialogs commands={commands ?? []} />
         <NoticeList />
       </div>
       {paused && <PausedOverlay />}
     </>
   );
+}
+
+// The first screen needs no commands, so they load while it appears. Null until then.
+function useCommands(workspace: Workspace): Command[] | null {
+  const [commands, setCommands] = useState<Command[] | null>(null);
+  useEffect(() => {
+    void loadModule(() => import("../palette/commands/commands.ts")).then(({ createCommands }) => setCommands(createCommands(workspace)));
+  }, [workspace]);
+  return commands;
 }
 
 // Names the file and the partner in the browser's tab, so that several workspaces are easy to tell apart.
