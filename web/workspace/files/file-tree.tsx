@@ -28,8 +28,8 @@ export function FileTree() {
   const marks = useWorkspaceState("git", (state) => state.marks);
   const alone = useWorkspaceState("together", (state) => othersIn(state).length === 0);
   // As a text, because that stays the same while someone types in one of the files.
-  const unsavedList = useWorkspaceState("documents", ({ files: open }) =>
-    Object.entries(open)
+  const unsavedList = useWorkspaceState("documents", ({ files: opened }) =>
+    Object.entries(opened)
       .flatMap(([path, file]) => (file.kind === "text" && file.document.edited ? [path] : []))
       .join("\0"),
   );
