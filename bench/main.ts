@@ -22,6 +22,8 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   restart: () => import("./benchmarks/restart.ts"),
   work: () => import("./benchmarks/work.ts"),
   workers: () => import("./benchmarks/workers.ts"),
+  console: () => import("./benchmarks/console.ts"),
+  usage: () => import("./benchmarks/usage.ts"),
   "model-relay": () => import("./benchmarks/model-relay.ts"),
 };
 
