@@ -11,6 +11,8 @@ export interface Ledger {
   act(api: Api): Promise<void>;
   // Creates a volume, mounts it in a session, and deletes both. Random calls do this too seldom to wait for it.
   useVolume(api: Api): Promise<void>;
+  // The same for a session with a repository that cannot be fetched.
+  useSource(api: Api): Promise<void>;
   // Retries every create without a response, like a partner, and reports those that made a second session.
   retry(api: Api): Promise<string[]>;
   entries(): Entry[];
@@ -77,6 +79,14 @@ export function createLedger(random: () => number): Ledger {
     await alone(entry, () => move(api, entry, "DELETE", "", "destroyed", "session.destroyed"));
     const { status } = await api.call("DELETE", `/api/b2b/volumes/${(volume.body as Volume).volumeId}`);
     if (status !== 200) throw new Error(`the deletion of a volume answered ${status}`);
+  }
+
+  async function useSource(api: Api): Promise<void> {
+    const entry = await create(api, SOURCE);
+    const isPending = async () =>
+      JSON.stringify((await api.call("GET", `/api/b2b/sessions/${entry.sessionId}?expand=details`)).body).includes('"pending"');
+    while (await isPending()) await delay(50);
+    await alone(entry, () => move(api, entry, "DELETE", "", "destroyed", "session.destroyed"));
   }
 
   // The key may be held by a dead server until its lease expires.
@@ -156,6 +166,7 @@ export function createLedger(random: () => number): Ledger {
   return {
     retry,
     useVolume,
+    useSource,
     entries: () => entries,
     async act(api) {
       const dice = random();

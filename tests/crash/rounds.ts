@@ -96,7 +96,7 @@ async function dieAt(berth: Berth, ledger: Ledger, point: string): Promise<void>
   let gone = false;
   void berth.died().then(() => (gone = true));
   await Promise.race([started, berth.died()]);
-  const act = point.startsWith("volume.") ? ledger.useVolume : ledger.act;
+  const act = point.startsWith("volume.") ? ledger.useVolume : point.startsWith("setup.") ? ledger.useSource : ledger.act;
   const deadline = performance.now() + 30_000;
   while (!gone) {
     if (performance.now() > deadline) throw new Error(`the server did not reach the fail point ${point} in 30 s`);
