@@ -93,6 +93,15 @@ export interface SetupRequest {
   // null: the repository's own command or, if it has none, `defaultCommand`.
   command: string | null;
   defaultCommand: string | null;
+  image: SetupImage;
+}
+// For the image that the repository's devcontainer.json names.
+export interface SetupImage {
+  // Patterns (image-patterns.ts). null: this kind of sandbox has no image.
+  allowed: string[] | null;
+  // The repository's image that the sandbox has, or that could not be started.
+  used: string | null;
+  failed: string | null;
 }
 export interface SetupRepository {
   url: string;
@@ -106,8 +115,10 @@ export interface SetupRepository {
 }
 // GET /internal/setup?seen={status}    answers when the status differs from `seen`, or after 15 seconds
 export interface SetupReport {
-  // `source`: it is fetched; `command`: the source is there, and the command runs; `done`; `failed`: the source could not be fetched.
-  status: "source" | "command" | "done" | "failed";
+  // `source`: it is fetched; `image`: the source is there, and the sandbox has to start again in `image`; `command`: the command runs;
+  // `done`; `failed`: the source could not be fetched.
+  status: "source" | "image" | "command" | "done" | "failed";
+  image?: string;
   // Why the source failed; otherwise null.
   reason: string | null;
   // null: there was no command, or it has not ended.

@@ -57,6 +57,7 @@ export function templateHash(template: Template, recipe = ""): string {
 export const TEMPLATE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SESSION_FIELDS: ReadonlySet<string> = new Set<keyof Template>([
   "setup",
+  "allowedImages",
   "idleTimeoutMs",
   "busyCounts",
   "autoResume",

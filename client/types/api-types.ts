@@ -20,6 +20,8 @@ export interface SessionData {
   expiresAt?: string | null;
   source?: SourceData;
   setup?: SetupData;
+  // The image of the repository's devcontainer.json, if the sandbox runs in it.
+  image?: string;
   relays?: Omit<Relay, "value">[];
   volumes?: VolumeMount[];
   stopReason?: "api" | "timeout" | "idle" | "retention" | "sandbox_lost" | null;

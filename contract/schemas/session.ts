@@ -137,6 +137,11 @@ const details = {
   idleTimeoutMs: Type.Optional(idleTimeoutMs("The time without use after which the session is paused; null if there is none.")),
   source: Type.Optional(SourceRead),
   setup: Type.Optional(SetupRead),
+  image: Type.Optional(
+    Type.String({
+      description: "The image of the repository's devcontainer.json in which the sandbox runs; absent if it is the template's.",
+    }),
+  ),
   relays: Type.Optional(Type.Array(RelayRead)),
   volumes: Type.Optional(Type.Array(VolumeMount, { description: "The volumes that the session mounts." })),
   expiresAt: Type.Optional(

@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { ID_BODY } from "../ids.ts";
+import { IMAGE_PATTERN } from "../image-patterns.ts";
 import { IDLE_TIMEOUT_RANGE } from "./session.ts";
 import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
 import { MAX_RELAYS, SetupCommand, TemplateRelay } from "./source.ts";
@@ -54,6 +55,8 @@ export const Template = Type.Object({
   root: Type.Optional(Type.String()),
   // docker and kubernetes: the image. Default: the configured default image.
   image: Type.Optional(Type.String()),
+  // docker and kubernetes: the images that a repository's devcontainer.json may ask for, as patterns. Default: none.
+  allowedImages: Type.Optional(Type.Array(Type.String({ pattern: IMAGE_PATTERN }), { maxItems: 100 })),
   // docker: the name of the runtime, such as runsc. kubernetes: the runtimeClassName.
   runtime: Type.Optional(Type.String()),
   memoryMb: Type.Integer({ minimum: 64, default: 2048 }),

@@ -57,7 +57,9 @@ export function openSetupFiles(folder: string): SetupFiles {
     writePlan: (plan) => write(fileOf("plan"), plan),
     readReport(attempt) {
       const found = read<SetupReport & { attempt: number }>(fileOf("report"));
-      return found?.attempt === attempt ? { status: found.status, reason: found.reason, exitCode: found.exitCode } : null;
+      if (found?.attempt !== attempt) return null;
+      const { attempt: _, ...report } = found;
+      return report;
     },
     readEnv() {
       const found = read<unknown>(fileOf("env"));

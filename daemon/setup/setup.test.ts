@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SetupReport, SetupRequest, Terminal } from "@berth/contract/daemon.ts";
+import type { SetupImage, SetupReport, SetupRequest, Terminal } from "@berth/contract/daemon.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGitServer, type GitServer } from "../../tests/support/git/git-server.ts";
 import { attachScreen } from "../testing/terminal-screen.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
+import { chooseImage } from "./runner/choose-image.ts";
 
 let git: GitServer;
 let daemon: TestDaemon;
@@ -32,7 +33,7 @@ const begin = (request: Partial<SetupRequest>) =>
 async function untilEnded(): Promise<SetupReport> {
   for (let seen = ""; ;) {
     const { json } = await daemon.fetch<SetupReport>(`/internal/setup?seen=${seen}`);
-    if (json.status === "done" || json.status === "failed") return json;
+    if (["done", "failed", "image"].includes(json.status)) return json;
     seen = json.status;
   }
 }
@@ -98,14 +99,18 @@ test("a devcontainer.json sets variables and commands, and what does not apply i
     "features": {},
   }`;
   git.addRepository("contained", { ".devcontainer/devcontainer.json": json });
-  expect(await setUp({ git: repository({ url: git.url("contained"), path: "m" }), defaultCommand: "exit 9" })).toMatchObject({
-    exitCode: 0,
-  });
+  const source = { git: repository({ url: git.url("contained"), path: "m" }), defaultCommand: "exit 9" };
+  const image = { allowed: ["deb*"], used: null, failed: null };
+  // The server decides what happens with an image that is allowed, and begins the same attempt again.
+  await begin({ ...source, image });
+  expect(await untilEnded()).toMatchObject({ status: "image", image: "debian" });
+  attempt--;
+  expect(await setUp({ ...source, left: "command", image: { ...image, failed: "debian" } })).toMatchObject({ exitCode: 0 });
   expect([inWorkspace("m/mode"), inWorkspace("m/two words"), inWorkspace("m/started")]).toEqual(["development\n", "", "started\n"]);
   const [terminal] = await setupTerminals();
   const screen = await attachScreen(daemon, terminal!.id);
   await screen.shows("these properties do not apply here: features, containerEnv.OTHER, forwardPorts of other containers.");
-  await screen.shows("the image debian is not used");
+  await screen.shows("the image debian is not used, because no sandbox could be started in it");
   await screen.close();
   const expected = [
     { port: 3000, label: "Shop" },
@@ -114,6 +119,18 @@ test("a devcontainer.json sets variables and commands, and what does not apply i
   expect((await daemon.fetch("/ports")).json).toMatchObject({ expected });
   const { text } = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "echo $SHOP_MODE $SHOP_ROOT" } });
   expect(text).toBe(`development ${join(daemon.workspace, "m/x")}\n`);
+});
+
+test("an image that cannot be used is named with the reason, and one in use with its name", () => {
+  const about = (image: Partial<SetupImage>) =>
+    chooseImage("debian:12", { allowed: ["mcr.example/*"], used: null, failed: null, ...image });
+  expect(about({}).sentence).toMatch("because the template does not allow it. An operator can add it to the template's allowedImages.");
+  expect(about({ allowed: null }).sentence).toMatch("because sandboxes of this server have no images");
+  expect(about({ used: "debian:12" })).toEqual({
+    restart: false,
+    sentence: "This sandbox runs in the image debian:12 of devcontainer.json.",
+  });
+  expect(about({ allowed: ["debian:*"] })).toMatchObject({ restart: true });
 });
 
 test("the postStartCommand runs again when the sandbox was stopped, and not when its session only starts again", async () => {

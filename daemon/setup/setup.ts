@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
+import type { SetupImage, SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
@@ -74,10 +74,14 @@ export function createSetup({ terminals, workspace, files }: SetupDeps): Setup {
 
   async function begin(request: SetupRequest): Promise<void> {
     const { attempt } = request;
-    if (current?.attempt === attempt || hasEnded(files.readReport(attempt))) return;
+    const last = files.readReport(attempt);
+    // After a request for another image, the server begins again, whether or not the sandbox has that image now.
+    if (hasEnded(last) || (current?.attempt === attempt && last?.status !== "image")) return;
     const before = files.readPlan()?.terminalId;
     const plan = { ...request, workspace: workspace.root, terminalId: null };
     files.writePlan(plan);
+    // Replaces what an earlier run of this attempt has reported, before the sandbox was started again.
+    files.writeReport(attempt, { status: request.left, reason: null, exitCode: null });
     const id = await openTerminal(before);
     current = { attempt, terminalId: id };
     files.writePlan({ ...plan, terminalId: id });
@@ -96,7 +100,7 @@ export function createSetup({ terminals, workspace, files }: SetupDeps): Setup {
 
 // The program in the terminal has ended without a report of its end, for example because a person closed the terminal.
 function endedEarly(last: SetupReport): SetupReport {
-  if (hasEnded(last)) return last;
+  if (hasEnded(last) || last.status === "image") return last;
   if (last.status === "command") return { status: "done", reason: null, exitCode: INTERRUPTED };
   return { status: "failed", reason: "The Setup terminal was closed before the repository was there.", exitCode: null };
 }
@@ -106,9 +110,12 @@ const INTERRUPTED = 130;
 
 const hasEnded = (report: SetupReport | null) => report?.status === "done" || report?.status === "failed";
 
+// Of a server that does not know images.
+const NO_IMAGE: SetupImage = { allowed: null, used: null, failed: null };
+
 // The server has checked the rest.
 function parseRequest(body: Record<string, unknown>): SetupRequest {
-  const { attempt, left, git, command, defaultCommand } = body;
+  const { attempt, left, git, command, defaultCommand, image = NO_IMAGE } = body;
   if (typeof attempt !== "number" || typeof git !== "object" || git === undefined) throw badRequest("The setup is malformed");
-  return { attempt, left, git, command, defaultCommand } as SetupRequest;
+  return { attempt, left, git, command, defaultCommand, image } as SetupRequest;
 }

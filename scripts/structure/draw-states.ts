@@ -26,6 +26,7 @@ const POSITIONS: Record<SessionState, Point> = {
   discarding: { x: 150, y: 340 },
   creating: { x: 400, y: 340 },
   thawing: { x: 690, y: 110 },
+  rebuilding: { x: 690, y: 430 },
   running: { x: 690, y: 270 },
   pausing: { x: 960, y: 110 },
   resuming: { x: 960, y: 430 },

@@ -72,8 +72,16 @@ export interface Driver extends AsyncDisposable {
   // masquerades them), or null for neither. Only for drivers whose sandboxes have their own network.
   addressOwner?(id: SandboxId, address: string, signal: AbortSignal): Promise<"sandbox" | "node" | null>;
 
+  // Absent if sandboxes of this driver have no image.
+  readonly images?: DriverImages;
+
   // Absent if sandboxes of this driver cannot mount volumes.
   readonly volumes?: DriverVolumes;
+}
+
+export interface DriverImages {
+  // Fetches an image, so that a sandbox starts in it at once. Absent if the engine does this only when a sandbox starts.
+  fetch?(image: string, signal: AbortSignal): Promise<void>;
 }
 
 // The volumes of partners. A volume is created when the first sandbox mounts it, and outlives its sandboxes.
@@ -109,6 +117,8 @@ export interface SandboxSpec {
   tokenHash: string;
   // Where the files of a new sandbox come from. Without effect on a sandbox that has files.
   snapshot?: SnapshotId | undefined;
+  // Instead of the template's image. It has no daemon of its own. A sandbox that is stopped changes its image when it starts.
+  image?: string | undefined;
   // Mounted while the sandbox runs. Absent: none.
   volumes?: readonly SandboxVolume[];
 }

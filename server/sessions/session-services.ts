@@ -109,7 +109,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const agentActivity = createAgentActivity({ links, clock });
   const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, home, clock, log });
   const busySandboxes = createBusySandboxes({ store, driver, templates, activity, agentActivity, home, clock });
-  const setups = followSetups({ ...deps, transitions, changes, home });
+  const setups = followSetups({ ...deps, transitions, steps, changes, home });
   const { snapshots, tidy } = createSnapshotServices({ ...deps, home, owner, onFound: observer.found });
   const timers: AsyncDisposable[] = [];
 
@@ -121,7 +121,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
 
   // The egress of sandboxes that outlived the last server closed with it.
   async function reopenEgress(): Promise<void> {
-    for (const session of await sessionsInState(store.db, home, ["warm", "running", "thawing"])) {
+    for (const session of await sessionsInState(store.db, home, ["warm", "running", "thawing", "rebuilding"])) {
       const template = templates.get(session.template);
       if (template) await egress.open(session.sandboxId, isPartnerSession(session) ? limitTemplate(template, session) : template);
     }

@@ -7,6 +7,7 @@ export const SESSION_STATES = [
   "running",
   "pausing",
   "thawing",
+  "rebuilding",
   "paused",
   "hibernating",
   "resuming",

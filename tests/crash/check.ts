@@ -88,7 +88,7 @@ async function checkEvents(store: Store, entries: Entry[]): Promise<string[]> {
 }
 
 // Steps that a caller waits for. Warming and hibernating run all the time.
-const MUST_END = new Set<SessionState>(["creating", "discarding", "pausing", "thawing", "resuming", "destroying"]);
+const MUST_END = new Set<SessionState>(["creating", "discarding", "pausing", "thawing", "rebuilding", "resuming", "destroying"]);
 
 // A server fills its pool a moment after it is ready, and removes an excess at the next fill. So this watches the pool until
 // then, and counts an excess at any time.

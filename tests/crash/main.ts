@@ -1,5 +1,6 @@
 // npm run test:crash -- --rounds 200 [--seed 1] [--random] [--passes 3] [--postgres]
 // The long form of crash.test.ts: first every fail point, `passes` times, then random moments under load.
+import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { percentile } from "../../bench/report/statistics.ts";
 import { startPostgres } from "../support/databases/postgres.ts";
@@ -18,7 +19,9 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 const points = values.random ? [] : Array.from({ length: Number(values.passes) }, () => FAIL_POINTS).flat();
 await using postgres = values.postgres ? await startPostgres() : null;
-const env: Record<string, string> = postgres ? { BERTH_DATABASE_URL: await postgres.createDatabase() } : {};
+const env: Record<string, string> = postgres
+  ? { BERTH_DATABASE_URL: await postgres.createDatabase(), BERTH_MASTER_KEY: randomBytes(32).toString("hex") }
+  : {};
 let done = 0;
 let violations = 0;
 const ready: number[] = [];

@@ -1,13 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { editor, eventually, launchChromium, openWorkspace, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
 import { runCli } from "../support/servers/cli.ts";
 import { describeWith, machine, type Missing } from "../support/machine.ts";
+import { startGitServer, type GitServer } from "../support/git/git-server.ts";
 import { freePort } from "../support/servers/port.ts";
 
 export interface TestedEngine {
@@ -16,6 +19,9 @@ export interface TestedEngine {
   leftovers(sandboxId: string): Promise<string[]>;
   // Ends the sandbox's processes behind the server's back.
   crash(sandboxId: string): Promise<void>;
+  // Besides the default image: one that works, and one that does not. Absent: only the default image can be used.
+  images?: { works: string; fails: string };
+  imageOf(sandboxId: string): Promise<string>;
   dispose(): Promise<void>;
 }
 
@@ -38,22 +44,30 @@ export function engineJourneys(
     let berth: Berth;
     let world: Server;
     let worldPort: number;
+    let git: GitServer;
+    const folder = mkdtempSync(join(tmpdir(), "berth-journeys-"));
 
     beforeAll(async () => {
       world = createServer((_, response) => response.end("the world"));
       await new Promise<void>((resolve) => world.listen(0, "127.0.0.1", resolve));
       worldPort = (world.address() as AddressInfo).port;
       engine = await prepare();
+      git = await startGitServer(null);
+      const templates = join(folder, "templates.json");
+      writeFileSync(templates, JSON.stringify({ default: { allowedImages: Object.values(engine.images ?? {}) } }));
       berth = await startBerth({
         BERTH_LOG_LEVEL: "warn",
         BERTH_POOL_SIZE: "1",
-        BERTH_EGRESS_ALLOW: `127.0.0.1:${worldPort}`,
+        BERTH_TEMPLATES: templates,
+        BERTH_EGRESS_ALLOW: `127.0.0.1:${worldPort},${git.address}`,
         ...engine.env,
       });
     });
     afterAll(async () => {
       await berth?.[Symbol.asyncDispose]();
       await engine?.dispose();
+      await git?.[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true });
       world.closeAllConnections();
       await new Promise((resolve) => world.close(resolve));
     });
@@ -111,6 +125,32 @@ export function engineJourneys(
       expect((await berth.api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
       await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
+    });
+
+    test("a sandbox starts again in the image of its repository, and keeps its own if that one does not start", async ({ skip }) => {
+      if (!engine.images) return skip("this engine has only one image");
+      const { works, fails } = engine.images;
+      const createWith = async (name: string, image: string) => {
+        git.addRepository(name, { ".devcontainer.json": JSON.stringify({ image, postCreateCommand: "echo $SHELL_COUNT >> ran" }) });
+        const source = { git: { url: git.url(name), token: "secret" } };
+        const session = await berth.api.create({ source, envVars: { SHELL_COUNT: "once" } });
+        const path = `/api/b2b/sessions/${session.sessionId}`;
+        const details = async () => (await berth.api.call("GET", `${path}?expand=details`)).body as { setup: object; image?: string };
+        await expect.poll(details, { timeout: 60_000 }).not.toMatchObject({ setup: { status: "pending" } });
+        expect(await details()).toMatchObject({ source: { status: "ready", reason: null }, setup: { status: "finished", exitCode: 0 } });
+        expect((await berth.api.exec(session.sandboxId, "cat ran")).stdout).toBe("once\n");
+        return { session, path, image: (await details()).image };
+      };
+      const before = await berth.api.create();
+      const [own, broken] = [await createWith("works", works), await createWith("fails", fails)];
+      expect([own.image, await engine.imageOf(own.session.sandboxId)]).toEqual([works, works]);
+      expect([broken.image, await engine.imageOf(broken.session.sandboxId)]).toEqual([undefined, await engine.imageOf(before.sandboxId)]);
+      expect((await step(own.session, "pause")).status).toBe(200);
+      expect((await step(own.session, "resume", { autoStartAgent: false })).status).toBe(200);
+      expect((await berth.api.exec(own.session.sandboxId, "cat ran; echo $SHELL_COUNT")).stdout).toBe("once\nonce\n");
+      expect(await engine.imageOf(own.session.sandboxId)).toBe(works);
+      for (const { sessionId } of [before, own.session, broken.session]) await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+      expect(await engine.leftovers(own.session.sandboxId)).toEqual([]);
     });
 
     if (inFull) testEgressAndDown();

@@ -1,7 +1,8 @@
+import type { V1Pod } from "@kubernetes/client-node";
 import type { SandboxId } from "@berth/contract";
 import { nameOf } from "../../server/drivers/kubernetes/cluster/names.ts";
 import { sandboxOf } from "../../server/drivers/kubernetes/pods/pod-watch.ts";
-import { startKubernetesDouble } from "../support/kubernetes/double.ts";
+import { MISSING_IMAGE, startKubernetesDouble } from "../support/kubernetes/double.ts";
 import { uncollected } from "../support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";
 import { freePort } from "../support/servers/port.ts";
@@ -29,6 +30,8 @@ for (const [workload, cluster, env] of [
           ...env,
         },
         leftovers: (id) => uncollected(double, id as SandboxId),
+        images: { works: "example.com/tools:2", fails: MISSING_IMAGE },
+        imageOf: async (id) => (double.objects.get("pods", podOf(id as SandboxId)) as V1Pod).spec!.containers[0]!.image!,
         crash: async (id) => void process.kill(double.kubelet.pidOf(podOf(id as SandboxId))!, "SIGKILL"),
         dispose: async () => double[Symbol.asyncDispose](),
       };
@@ -53,6 +56,7 @@ engineJourneys(
       },
       leftovers: (id) => cluster.leftovers(id),
       crash: (id) => cluster.killPod(id),
+      imageOf: async () => realCluster.image,
       dispose: async () => cluster[Symbol.asyncDispose](),
     };
   },

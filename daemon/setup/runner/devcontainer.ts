@@ -9,6 +9,8 @@ export interface Devcontainer {
   postCreate: string[][];
   postStart: string[][];
   ports: ExpectedPort[];
+  // null: it names none.
+  image: string | null;
   // Sentences about what does not apply.
   remarks: string[];
 }
@@ -51,15 +53,13 @@ function toDevcontainer(parsed: unknown, root: string): Devcontainer {
     ports: portsOf(rest),
     remarks: [
       ...(unused.length > 0 ? [`devcontainer.json: these properties do not apply here: ${unused.join(", ")}.`] : []),
-      ...(image === undefined ? [] : [aboutImage(image)]),
+      ...(image !== undefined && typeof image !== "string" ? ["devcontainer.json: the image is not a text."] : []),
     ],
+    image: typeof image === "string" ? image.replaceAll(/[^\x21-\x7e]/g, "").slice(0, MAX_IMAGE_LENGTH) : null,
   };
 }
 
-// The sandbox runs before its repository is known, so it cannot have the repository's image.
-const aboutImage = (image: unknown): string =>
-  `devcontainer.json: the image ${typeof image === "string" ? image.replaceAll(/[^\x21-\x7e]/g, "").slice(0, 200) : ""} is not used, because this sandbox was created before the repository was fetched. A session of a template with this image has it (docker and kubernetes).`;
-
+const MAX_IMAGE_LENGTH = 255;
 const MAX_PORTS = 50;
 const MAX_LABEL_LENGTH = 60;
 

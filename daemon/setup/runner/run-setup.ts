@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { SetupReport } from "@berth/contract/daemon.ts";
 import { openSetupFiles, type SetupFiles, type SetupPlan } from "../setup-files.ts";
 import { fetchRepository } from "./fetch-repository.ts";
+import { chooseImage } from "./choose-image.ts";
 import { readDevcontainer } from "./devcontainer.ts";
 import { findCommands, runCommands } from "./setup-command.ts";
 import { print } from "./print.ts";
@@ -17,8 +18,14 @@ async function main(folder: string, mode: string): Promise<void> {
     files.writeReport(plan.attempt, { status, reason: null, exitCode: null, ...rest });
   const root = await fetchSource(plan, report);
   if (root === null) return void (process.exitCode = 1);
-  report("command");
   const devcontainer = readDevcontainer(root, print);
+  if (devcontainer?.image) {
+    const { image } = devcontainer;
+    const { restart, sentence } = chooseImage(image, plan.image);
+    print(sentence);
+    if (restart) return report("image", { image });
+  }
+  report("command");
   devcontainer?.remarks.forEach(print);
   const env = devcontainer?.containerEnv ?? {};
   files.writeEnv(env);

@@ -39,7 +39,8 @@ const OPEN_FILES = 16_384;
 export const containerName = (id: SandboxId) => `berth-${id}`;
 export const VOLUME_KINDS = ["workspace", "home", "terminals"] as const;
 export const volumeName = (id: SandboxId, kind: (typeof VOLUME_KINDS)[number]) => `berth-${id}-${kind}`;
-export const imageOf = (spec: SandboxSpec, settings: Pick<ContainerSettings, "image">) => spec.template.image ?? settings.image;
+export const imageOf = (spec: SandboxSpec, settings: Pick<ContainerSettings, "image">) =>
+  spec.image ?? spec.template.image ?? settings.image;
 
 export interface ContainerConfig {
   Image: string;

@@ -13,6 +13,8 @@ export interface Containers {
   status(id: SandboxId, signal: AbortSignal): Promise<ContainerStatus | undefined>;
   label(id: SandboxId, label: string, signal: AbortSignal): Promise<string | undefined>;
   list(signal: AbortSignal): Promise<Map<string, ContainerStatus>>;
+  // No-op if the Engine has the image.
+  fetchImage(image: string, signal: AbortSignal): Promise<void>;
   // The paths that the image declares as volumes. Pulls the image if the Engine does not have it.
   declaredVolumes(image: string, signal: AbortSignal): Promise<string[]>;
   // No-op if the container exists.
@@ -33,6 +35,10 @@ interface Inspected {
   Config: { Labels: Record<string, string> };
 }
 
+interface InspectedImage {
+  Config?: { Volumes?: object | null };
+}
+
 // The daemon ends on SIGTERM. After this time the Engine kills a container that hangs.
 const STOP_SECONDS = 5;
 
@@ -43,6 +49,18 @@ export function createContainers({ engine, installation, log }: { engine: Engine
   async function inspect(id: SandboxId, signal: AbortSignal): Promise<Inspected | undefined> {
     const { status, body } = await engine.call({ method: "GET", path: pathOf(id, "/json"), accept: [404], signal });
     return status === 404 ? undefined : (body as Inspected);
+  }
+
+  // Pulls it if the Engine does not have it.
+  async function findImage(image: string, signal: AbortSignal): Promise<InspectedImage> {
+    const inspectImage = () => engine.call({ method: "GET", path: `/images/${image}/json`, accept: [404], signal });
+    let { status, body } = await inspectImage();
+    if (status === 404) {
+      await pull(image, signal);
+      ({ status, body } = await inspectImage());
+    }
+    if (status === 404) throw failure("image", body);
+    return body as InspectedImage;
   }
 
   async function lastOutput(id: SandboxId, signal: AbortSignal): Promise<string> {
@@ -69,16 +87,8 @@ export function createContainers({ engine, installation, log }: { engine: Engine
       );
     },
 
-    async declaredVolumes(image, signal) {
-      const inspectImage = () => engine.call({ method: "GET", path: `/images/${image}/json`, accept: [404], signal });
-      let { status, body } = await inspectImage();
-      if (status === 404) {
-        await pull(image, signal);
-        ({ status, body } = await inspectImage());
-      }
-      if (status === 404) throw failure("image", body);
-      return Object.keys((body as { Config?: { Volumes?: object | null } }).Config?.Volumes ?? {});
-    },
+    fetchImage: async (image, signal) => void (await findImage(image, signal)),
+    declaredVolumes: async (image, signal) => Object.keys((await findImage(image, signal)).Config?.Volumes ?? {}),
 
     async create(id, config, signal) {
       // `create` and `start` do not pass the signal on: the Engine would continue after an abort, so that the caller's cleanup might

@@ -162,6 +162,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
       }),
 
     stats: (id, signal) => containers.stats(id, signal),
+    images: { fetch: (name, signal) => withDriverErrors(signal, () => containers.fetchImage(name, signal)) },
     // Only mounts of this server limit their size.
     ...(boundDisks ? { volumes: storage.namedVolumes } : {}),
     dial,

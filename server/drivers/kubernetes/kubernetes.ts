@@ -176,6 +176,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
       return { memoryBytes, cpuMs: null, pids: null, diskBytes: null };
     },
 
+    images: {},
+
     dial: (id, signal) => dialPod({ pods, workloads }, nameOf(id), signal),
 
     addressOwner: (id, address, signal) => findAddressOwner({ pods, workloads }, nameOf(id), address, signal),

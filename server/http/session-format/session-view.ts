@@ -44,13 +44,14 @@ function toSourceRead(source: SetupSource): SourceRead {
 }
 
 // Present only if the create named them, or if the template has a command.
-function setupDetails({ setup }: SessionView): Pick<SessionRead, "source" | "setup" | "relays"> {
+function setupDetails({ setup }: SessionView): Pick<SessionRead, "source" | "setup" | "image" | "relays"> {
   if (!setup) return {};
-  const { source, status, exitCode, relays } = setup;
+  const { source, status, exitCode, image, relays } = setup;
   const hasCommand = source !== null || status !== "none";
   return {
     ...(source && { source: toSourceRead(source) }),
     ...(hasCommand && { setup: { status, exitCode } }),
+    ...(image?.status === "used" && { image: image.name }),
     ...(relays.length > 0 && { relays }),
   };
 }

@@ -3,10 +3,12 @@ import type { Changes } from "../changes.ts";
 import { createStartRequests, type StartRequestsDeps } from "../steps/start-requests.ts";
 import { hasGitRelay } from "../setup/new-setup.ts";
 import { openRelays } from "../setup/session-relays.ts";
+import { createUseImage, type UseImageDeps } from "./use-image.ts";
 import { createSetupLink } from "./setup-link.ts";
 import { createSetupWatch, type SetupWatch, type SetupWatchDeps } from "./setup-watch.ts";
 
-export interface FollowSetupsDeps extends StartRequestsDeps, Pick<SetupWatchDeps, "store" | "transitions" | "home" | "clock" | "log"> {
+export interface FollowSetupsDeps
+  extends StartRequestsDeps, UseImageDeps, Pick<SetupWatchDeps, "store" | "transitions" | "home" | "clock" | "log"> {
   links: Pick<DaemonLinks, "request" | "start">;
   changes: Changes;
 }
@@ -19,6 +21,8 @@ export function followSetups(deps: FollowSetupsDeps): SetupWatch {
     ...deps,
     link: createSetupLink(links),
     startAgent: (session) => links.start(session.sandboxId, startRequest(session)),
+    useImage: createUseImage(deps),
+    hasImages: deps.driver.images !== undefined,
     hasGitCredential: ({ sealedRelays, sandboxId }) => hasGitRelay(openRelays(secrets, sealedRelays, sandboxId)),
   });
   const listener = changes.listen((session) => {

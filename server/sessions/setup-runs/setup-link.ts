@@ -41,14 +41,17 @@ export function createSetupLink(links: Pick<DaemonLinks, "request">): SetupLink 
 }
 
 function parseReport(text: string): SetupReport {
-  const { status, reason, exitCode } = JSON.parse(text) as Partial<SetupReport>;
-  if (status !== "source" && status !== "command" && status !== "done" && status !== "failed") throw unusable("it reports no status");
+  const { status, reason, exitCode, image } = JSON.parse(text) as Partial<SetupReport>;
+  if (!STATUSES.includes(status)) throw unusable("it reports no status");
   return {
-    status,
+    status: status!,
+    ...(typeof image === "string" && { image }),
     reason: typeof reason === "string" ? plainText(reason) : null,
     exitCode: Number.isInteger(exitCode) && Math.abs(exitCode!) < 1000 ? exitCode! : null,
   };
 }
+
+const STATUSES: (SetupReport["status"] | undefined)[] = ["source", "image", "command", "done", "failed"];
 
 // People read it on a page, and partners in an event.
 const plainText = (text: string) =>

@@ -31,6 +31,10 @@ export interface SetupWatchDeps {
   // Starts the agent of a session whose setup is over.
   startAgent(session: PartnerSession): Promise<void>;
   hasGitCredential(session: PartnerSession): boolean;
+  // Starts the sandbox again in an image of the repository, or records why it does not.
+  useImage(session: PartnerSession & { setup: SessionSetup }, image: string, signal: AbortSignal): Promise<void>;
+  // Whether sandboxes have an image.
+  hasImages: boolean;
   templates: Templates;
   home: Home;
   clock: Clock;
@@ -42,7 +46,7 @@ type SessionInSetup = RunningSession & { setup: SessionSetup };
 const BATCH = 100;
 
 export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
-  const { store, transitions, link, startAgent, hasGitCredential, templates, home, clock, log } = deps;
+  const { store, transitions, link, startAgent, hasGitCredential, useImage, hasImages, templates, home, clock, log } = deps;
   const followed = new Map<SessionId, Promise<void>>();
   const closing = new AbortController();
 
@@ -58,28 +62,38 @@ export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
   }
 
   async function run(id: SessionId): Promise<void> {
+    while ((await runOnce(id)) === "again");
+  }
+
+  // `again`: the sandbox was started again.
+  async function runOnce(id: SessionId): Promise<"again" | "over"> {
     const first = await find(id);
-    if (!first) return;
+    if (!first) return "over";
     const { sandboxId } = first;
     await link.begin(sandboxId, requestOf(first), closing.signal);
     failpoint("setup.begun");
     for (let seen = ""; ;) {
       const report = await link.read(sandboxId, seen, closing.signal);
       const session = await find(id);
-      if (!session || session.setup.attempt !== first.setup.attempt) return;
-      if (await record(session, report)) return;
+      if (!session || session.setup.attempt !== first.setup.attempt) return "over";
+      const next = await record(session, report);
+      if (next !== "wait") return next;
       seen = report.status;
     }
   }
 
-  // Resolves to whether the setup is over.
-  async function record(session: SessionInSetup, report: SetupReport): Promise<boolean> {
-    if (report.status === "source") return false;
+  async function record(session: SessionInSetup, report: SetupReport): Promise<"wait" | "again" | "over"> {
+    if (report.status === "source") return "wait";
     const atCommand = session.setupState === "source" ? await recordSource(session, report) : session;
-    if (report.status === "command" && atCommand) return false;
+    if (report.status === "command" && atCommand) return "wait";
+    if (report.status === "image") {
+      if (!atCommand || report.image === undefined) return "over";
+      await useImage(atCommand, report.image, closing.signal);
+      return "again";
+    }
     if (atCommand && report.status === "done") await recordCommand(atCommand, report);
     await startAgent((await find(session.id, { also: "ended" })) ?? session);
-    return true;
+    return "over";
   }
 
   // null: it failed, or another server has recorded it.
@@ -118,14 +132,20 @@ export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
   }
 
   function requestOf(session: SessionInSetup): SetupRequest {
-    const { source, command, attempt } = session.setup;
+    const { source, command, attempt, image } = session.setup;
+    const template = templates.get(session.template);
     const git = source?.git && { ...source.git, hasCredential: hasGitCredential(session) };
     return {
       attempt,
       left: session.setupState ?? "command",
       git: git ?? null,
       command,
-      defaultCommand: templates.get(session.template)?.setup ?? null,
+      defaultCommand: template?.setup ?? null,
+      image: {
+        allowed: hasImages ? (template?.allowedImages ?? []) : null,
+        used: image?.status === "used" ? image.name : null,
+        failed: image?.status === "failed" ? image.name : null,
+      },
     };
   }
 

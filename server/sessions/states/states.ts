@@ -11,6 +11,7 @@ export const STEPS = [
   "discarding",
   "pausing",
   "thawing",
+  "rebuilding",
   "hibernating",
   "resuming",
   "destroying",
@@ -64,7 +65,10 @@ const notFound: Outcome = { do: "refuse", code: "session_not_found" };
 const alreadyPaused: Outcome = { do: "refuse", code: "session_already_paused" };
 const alreadyRunning: Outcome = { do: "refuse", code: "session_already_running" };
 // Sessions that a partner knows and has not destroyed yet.
-const destroyKnown = inEach(["running", "pausing", "thawing", "paused", "hibernating", "resuming"], enter("destroying", "api"));
+const destroyKnown = inEach(
+  ["running", "pausing", "thawing", "rebuilding", "paused", "hibernating", "resuming"],
+  enter("destroying", "api"),
+);
 const discardUnknown = inEach(["warming", "warm", "creating", "discarding"], enter("discarding"));
 
 export const RULES = {
@@ -76,6 +80,7 @@ export const RULES = {
       running: enter("pausing", "api"),
       pausing: busy,
       thawing: wait,
+      rebuilding: wait,
       paused: alreadyPaused,
       hibernating: alreadyPaused,
       resuming: busy,
@@ -89,6 +94,7 @@ export const RULES = {
       running: alreadyRunning,
       pausing: busy,
       thawing: alreadyRunning,
+      rebuilding: alreadyRunning,
       paused: enter("resuming"),
       hibernating: wait,
       resuming: busy,
@@ -108,7 +114,7 @@ export const RULES = {
   change: {
     source: "partner",
     otherwise: notFound,
-    in: { running: update, pausing: update, thawing: update, paused: update, hibernating: update, resuming: update },
+    in: inEach(["running", "pausing", "thawing", "rebuilding", "paused", "hibernating", "resuming"], update),
   },
 
   // `berth session destroy`. A create under way is found by its id, which only the operator can know.
@@ -130,6 +136,7 @@ export const RULES = {
       running: { do: "answer_unchanged" },
       pausing: busy,
       thawing: { do: "answer_unchanged" },
+      rebuilding: { do: "answer_unchanged" },
       paused: enter("resuming"),
       hibernating: busy,
       resuming: { do: "answer_unchanged" },
@@ -144,6 +151,7 @@ export const RULES = {
       running: enter("pausing", "api"),
       pausing: enter("pausing"),
       thawing: enter("pausing", "api"),
+      rebuilding: enter("pausing", "api"),
       paused: enter("hibernating"),
       hibernating: enter("hibernating"),
       // The sandbox may run already. As a paused one that holds memory, the session hibernates next.
@@ -179,6 +187,7 @@ export const RULES = {
     in: {
       running: { do: "answer_unchanged" },
       thawing: { do: "answer_unchanged" },
+      rebuilding: wait,
       pausing: wait,
       paused: enter("resuming"),
       hibernating: wait,
@@ -195,6 +204,9 @@ export const RULES = {
   source_failed: { source: "setup", otherwise: ignore, in: { running: { do: "update", events: ["session.source_failed"] } } },
   setup_finished: { source: "setup", otherwise: ignore, in: { running: { do: "update", events: ["session.setup_finished"] } } },
   setup_skipped: { source: "setup", otherwise: ignore, in: { running: update } },
+  // The repository names an image that the template allows, and it is there or could not be fetched.
+  use_image: { source: "setup", otherwise: ignore, in: { running: enter("rebuilding") } },
+  image_failed: { source: "setup", otherwise: ignore, in: { running: update } },
   retry_source: { source: "setup", otherwise: ignore, in: { running: update } },
 
   // The lease of a step has expired. No caller waits for an unfinished create, so it is undone; every other step is repeated.
@@ -207,6 +219,7 @@ export const RULES = {
       discarding: enter("discarding"),
       pausing: enter("pausing"),
       thawing: enter("thawing"),
+      rebuilding: enter("rebuilding"),
       hibernating: enter("hibernating"),
       resuming: enter("resuming"),
       destroying: enter("destroying"),
@@ -253,6 +266,7 @@ export const RULES = {
       discarding: { do: "delete" },
       pausing: move("paused", "session.paused"),
       thawing: move("running"),
+      rebuilding: move("running"),
       hibernating: move("paused"),
       resuming: move("running", "session.resumed"),
       destroying: move("destroyed", "session.destroyed"),
@@ -267,6 +281,7 @@ export const RULES = {
       discarding: { do: "release" },
       pausing: move("running"),
       thawing: move("running"),
+      rebuilding: move("running"),
       hibernating: move("paused"),
       resuming: move("paused"),
       destroying: { do: "release" },

@@ -84,7 +84,7 @@ const ignore = () => {};
 
 // A power cut that loses the beginning of such a step also ends the sandbox on this machine, and its files are kept. The session is
 // then what it would be after a power cut just before the step.
-const KEEPS_FILES: ReadonlySet<string> = new Set<Step>(["pausing", "resuming", "thawing", "hibernating"]);
+const KEEPS_FILES: ReadonlySet<string> = new Set<Step>(["pausing", "resuming", "thawing", "rebuilding", "hibernating"]);
 
 function syncOf({ home, state }: Session, trigger: Trigger): Sync {
   const outcome = outcomeOf(trigger, state);

@@ -1,5 +1,6 @@
 import type { SandboxId, SnapshotId, Template } from "@berth/contract";
 import type { StartRequest } from "@berth/contract/daemon.ts";
+import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 import { withModelSettings } from "../../agents/settings.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import { limitTemplate } from "../../session-limits.ts";
@@ -74,6 +75,14 @@ export function snapshotOf(session: Session, template: Template): SnapshotId | u
   const source = isPartnerSession(session) ? session.setup?.source : null;
   if (source) return "snapshotId" in source ? source.snapshotId : undefined;
   return template.snapshot as SnapshotId | undefined;
+}
+
+// The image of the session's repository. Before its first start it counts only for the step that tries it, so that a session is never
+// left with an image that does not work.
+export function imageOf(session: Session, { allowedImages = [] }: Template): string | undefined {
+  const image = isPartnerSession(session) ? session.setup?.image : undefined;
+  if (!image || !isImageAllowed(image.name, allowedImages)) return undefined;
+  return image.status === "used" || (image.status === "pending" && session.state === "rebuilding") ? image.name : undefined;
 }
 
 // The template of the session's sandbox, with what the session has agreed on instead.

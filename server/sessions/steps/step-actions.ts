@@ -8,10 +8,11 @@ import type { Log } from "../../log.ts";
 import { sha256Hex } from "../../secrets/secrets.ts";
 import { idleTimes, NO_TIMES } from "../../store/sessions/idle.ts";
 import { isPartnerSession, type PartnerSession, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
+import type { SetupImage } from "../../store/sessions/session-setup.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import { inSpan, type Span } from "../../tracing/span.ts";
 import { copyTime } from "./copy-time.ts";
-import { createStartRequests, findTemplate, snapshotOf, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
+import { createStartRequests, findTemplate, imageOf, snapshotOf, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
 
 // The work of a step on its sandbox, and the changes that it writes when it ends. Everything here is idempotent: a step that a dead server
 // left behind is done again.
@@ -31,6 +32,8 @@ export type StepActions = { [Name in Step]: StepAction<Extract<SessionInStep, { 
 // Partners are warned this long before a session times out.
 export const WARNING_MS = 5 * MINUTE;
 const UNDO_TIMEOUT_MS = 10_000;
+const UNDO_REBUILD_TIMEOUT_MS = 60_000;
+export const FETCH_IMAGE_MS = 10 * MINUTE;
 
 export interface StepActionsDeps extends StartRequestsDeps {
   driver: Driver;
@@ -69,7 +72,8 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     const template = templateOf(session);
     const volumes = isPartnerSession(session) ? session.volumes : null;
     const tokenHash = sha256Hex(secrets.open(sealedToken, sandboxId));
-    return { id: sandboxId, template, snapshot: snapshotOf(session, template), tokenHash, ...(volumes && { volumes }) };
+    const [snapshot, image] = [snapshotOf(session, template), imageOf(session, template)];
+    return { id: sandboxId, template, snapshot, image, tokenHash, ...(volumes && { volumes }) };
   }
 
   async function createSandbox(session: Session, signal: AbortSignal, span?: Span): Promise<void> {
@@ -123,6 +127,26 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
       await driver.pause(session.sandboxId, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
       throw error;
     }
+  }
+
+  async function rebuild(session: PartnerSession, signal: AbortSignal, span?: Span): Promise<void> {
+    await stop(session, signal);
+    try {
+      await wake(session, signal, span);
+    } catch (error) {
+      // Back to the image that has worked.
+      const undo = AbortSignal.timeout(UNDO_REBUILD_TIMEOUT_MS);
+      await stop(session, undo);
+      await wake(withImage(session, "failed"), undo);
+      throw error;
+    }
+  }
+
+  async function stop(session: PartnerSession, signal: AbortSignal): Promise<void> {
+    await stopDaemon(session, signal);
+    links.forget(session.sandboxId);
+    await driver.hibernate(session.sandboxId, signal);
+    failpoint("rebuild.stopped");
   }
 
   const startTimeouts = ({ timeoutMs, idleTimeoutMs, maxTimeoutMs }: PartnerSession): SessionChanges => ({
@@ -179,6 +203,17 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
 
     thawing: { act: wake },
 
+    rebuilding: {
+      // Where the engine fetches an image only when a sandbox starts in it.
+      extraMs: async () => (driver.images?.fetch ? 0 : FETCH_IMAGE_MS),
+      async act(session, signal, span) {
+        await meter.measureLast(session);
+        await rebuild(session, signal, span);
+      },
+      done: (session) => ({ setup: withImage(session, "used").setup! }),
+      failed: (session) => ({ setup: withImage(session, "failed").setup! }),
+    },
+
     hibernating: {
       // The daemon gets a moment to write scrollback and conversations to disk. If it cannot, it is stopped anyway.
       async act(session, signal) {
@@ -202,4 +237,9 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
       done: () => ({ destroyedAtMs: clock.now(), ...NO_TIMES, secrets: null }),
     },
   };
+}
+
+function withImage<In extends PartnerSession>(session: In, status: SetupImage["status"]): In {
+  const { setup } = session;
+  return setup?.image ? { ...session, setup: { ...setup, image: { ...setup.image, status } } } : session;
 }

@@ -73,9 +73,15 @@ export const BACKGROUND_RULES: PairRule[] = [
   },
   {
     sentence: "reports of a setup count while the session runs, each with its own event, and move nothing",
-    about: ({ trigger }) => sourceOf(trigger) === "setup",
+    about: ({ trigger }) => sourceOf(trigger) === "setup" && trigger !== "use_image",
     holds: ({ trigger, place, outcome }) =>
       place === "running" ? outcome.do === "update" && eventsOf(outcome).join() === (SETUP_EVENTS[trigger] ?? "") : outcome.do === "ignore",
+  },
+  {
+    sentence: "an image of the repository works on the sandbox of a running session, which runs afterwards",
+    about: ({ trigger }) => trigger === "use_image",
+    holds: ({ place, outcome }) =>
+      place === "running" ? outcome.do === "enter" && restOf(place, outcome) === "running" : outcome.do === "ignore",
   },
   {
     sentence: "hibernating gives memory back, so it works on the sandbox",
@@ -145,8 +151,8 @@ export const BACKGROUND_RULES: PairRule[] = [
   },
   {
     sentence: "a maintenance step ends as what it was",
-    about: ({ trigger, place }) => trigger === "done" && (place === "thawing" || place === "hibernating"),
-    holds: ({ place, outcome }) => targetOf(outcome) === (place === "thawing" ? "running" : "paused"),
+    about: ({ trigger, place }) => trigger === "done" && ["thawing", "rebuilding", "hibernating"].includes(place),
+    holds: ({ place, outcome }) => targetOf(outcome) === (place === "hibernating" ? "paused" : "running"),
   },
   {
     sentence: "a failed step leaves a session as it was, undoes a create, and retries what must not be left half done",

@@ -5,7 +5,7 @@ import { isLive, isStep, isVisible, restOf, sourceOf, targetOf, TRIGGERS, type P
 
 const CALLS = TRIGGERS.filter((trigger) => sourceOf(trigger) === "partner" && trigger !== "create");
 // Steps that no call asked for. A partner does not know about them, so they must not make a call fail.
-const MAINTENANCE: Place[] = ["thawing", "hibernating"];
+const MAINTENANCE: Place[] = ["thawing", "rebuilding", "hibernating"];
 
 const isPauseOrResume = (trigger: Trigger) => trigger === "pause" || trigger === "resume";
 const isNotFound = (outcome: Outcome) => outcome.do === "refuse" && outcome.code === "session_not_found";
@@ -52,7 +52,7 @@ export const CALL_RULES: PairRule[] = [
     sentence: "a maintenance step refuses what the state that it started from refuses, and makes every other call wait",
     about: ({ trigger, place }) => isPauseOrResume(trigger) && MAINTENANCE.includes(place),
     holds({ trigger, place, outcome }) {
-      const before = outcomeOf(trigger, place === "thawing" ? "running" : "paused");
+      const before = outcomeOf(trigger, place === "hibernating" ? "paused" : "running");
       return before.do === "refuse" ? JSON.stringify(outcome) === JSON.stringify(before) : outcome.do === "wait";
     },
   },

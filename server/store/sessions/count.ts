@@ -97,7 +97,7 @@ export async function lockHome(db: Db, { driver, host }: Home): Promise<void> {
 
 const EXISTING = SESSION_STATES.filter((state): state is Exclude<SessionState, "destroyed"> => state !== "destroyed");
 const HOLDING = SESSION_STATES.filter((state) => state !== "paused" && state !== "destroyed");
-const LIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "paused", "hibernating", "resuming"];
+const LIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "rebuilding", "paused", "hibernating", "resuming"];
 
 function sandboxesHoldingMemory(db: Db, home: Home) {
   return db

@@ -54,6 +54,7 @@ function stateOf(row: SessionRow & { state: OwnedState }): Distribute<PartnerSes
       return { state: row.state, ...runningOf(row) };
     case "pausing":
     case "thawing":
+    case "rebuilding":
       return { state: row.state, ...runningOf(row), lease: leaseOf(row) };
     case "paused":
       return { state: row.state, ...pausedOf(row) };

@@ -112,7 +112,7 @@ export async function runningAmong(db: Db, sandboxIds: readonly SandboxId[]): Pr
 }
 
 // The daemon starts programs before a create or resume is done, and they run until a pause is done.
-const ACTIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "resuming"];
+const ACTIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "rebuilding", "resuming"];
 const IDS_PER_QUERY = 500;
 
 // True unless the session of this sandbox is destroyed or never existed.

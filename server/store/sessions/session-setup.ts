@@ -13,6 +13,14 @@ export interface SessionSetup {
   // Counts the tries. The daemon works on each of them once.
   attempt: number;
   relays: RelayRead[];
+  // The image of the repository's devcontainer.json. Absent: it names none that the template allows.
+  image?: SetupImage;
+}
+
+// `pending`: no sandbox has been started in it yet.
+export interface SetupImage {
+  name: string;
+  status: "pending" | "used" | "failed";
 }
 
 // A repository, or the files of a snapshot. A fork has the snapshot that exists while it is created, and the session.

@@ -16,7 +16,7 @@ export type PartnerSession = Sandbox &
   (
     | In<"creating", Leased & { sandbox: "to_create" | "from_pool" }>
     | In<"running", Running>
-    | In<"pausing" | "thawing", Running & Leased>
+    | In<"pausing" | "thawing" | "rebuilding", Running & Leased>
     | In<"paused", Paused>
     | In<"hibernating" | "resuming", Paused & Leased>
     // `was` is what partners see until the sandbox is gone.
@@ -120,6 +120,7 @@ export const STATUSES: Record<Exclude<SessionState, "destroying">, SessionStatus
   running: "running",
   pausing: "running",
   thawing: "running",
+  rebuilding: "running",
   paused: "paused",
   hibernating: "paused",
   resuming: "paused",

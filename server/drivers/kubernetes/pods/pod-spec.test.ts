@@ -19,6 +19,7 @@ const settings: PodSettings = {
 test("the pod meets the Pod Security level restricted, and is stricter", () => {
   const pod = describePod(spec, settings, "Never");
   expect(restricted(pod)).toBeNull();
+  expect(pod.initContainers).toEqual([]);
   expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false, dnsPolicy: "None" });
   expect(pod.containers[0]?.securityContext).toEqual({
     allowPrivilegeEscalation: false,
@@ -60,4 +61,13 @@ test.each([sandboxKind, statefulSetKind])("a suspended workload is known as one,
   expect(kind.isSuspended({ ...workload, spec: { ...workload.spec, ...(kind.suspend as { spec: object }).spec } })).toBe(true);
   expect(JSON.stringify(workload)).toContain('"storageClassName":"fast"');
   expect(kind.path("ns", "sbx-1")).toMatch(/^\/apis\/.*\/namespaces\/ns\/.*\/sbx-1$/);
+});
+
+test("a pod in the image of a repository gets the daemon from the template's image", () => {
+  const { initContainers, containers, volumes } = describePod({ ...spec, image: "example.com/tools:2" }, settings, "Never");
+  expect(containers[0]!.image).toBe("example.com/tools:2");
+  expect(containers[0]!.volumeMounts).toContainEqual({ name: "daemon", mountPath: "/opt/berth", readOnly: true });
+  expect(initContainers).toMatchObject([{ image: "berth-sandbox:1", volumeMounts: [{ name: "daemon", mountPath: "/daemon" }] }]);
+  expect(initContainers![0]!.securityContext).toEqual(containers[0]!.securityContext);
+  expect(volumes!.map(({ name }) => name)).toContain("daemon");
 });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { V1Container, V1PersistentVolumeClaimSpec, V1PodSpec } from "@kubernetes/client-node";
+import type { V1Container, V1PersistentVolumeClaimSpec, V1PodSpec, V1SecurityContext } from "@kubernetes/client-node";
 import type { Template } from "@berth/contract";
 import { DAEMON_PORT, VOLUME } from "../cluster/names.ts";
 
@@ -22,11 +22,21 @@ export interface PodSettings {
 
 // The daemon accepts callers whose token has this hash. A pod in a warm pool has no token yet; its daemon accepts a token
 // hash that is signed with the private key of `adoptKey` (see adoption.ts).
-export type PodFor = { template: Template } & ({ tokenHash: string } | { adoptKey: string });
+export type PodFor = { template: Template; image?: string | undefined } & ({ tokenHash: string } | { adoptKey: string });
 
 // How long pods stay on a node that does not answer, before the control plane evicts them.
 const LOST_NODE_SECONDS = 30;
 const GRACE_SECONDS = 5;
+const DAEMON_SPACE = "1Gi";
+
+const CONTAINER_SECURITY: V1SecurityContext = {
+  allowPrivilegeEscalation: false,
+  privileged: false,
+  readOnlyRootFilesystem: true,
+  runAsNonRoot: true,
+  capabilities: { drop: ["ALL"] },
+  seccompProfile: { type: "RuntimeDefault" },
+};
 
 export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: "Never" | "Always"): V1PodSpec {
   const { template } = spec;
@@ -54,13 +64,31 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
       effect: "NoExecute",
       tolerationSeconds: LOST_NODE_SECONDS,
     })),
+    // Never absent, because a merge patch would keep the former value.
+    initContainers: spec.image === undefined ? [] : [describeDaemonCopy(template.image ?? settings.image)],
     containers: [describeContainer(spec, settings)],
-    // In memory, because the kubelet evicts a pod whose emptyDir on disk exceeds its limit.
-    volumes: [{ name: "tmp", emptyDir: { medium: "Memory", sizeLimit: `${template.tmpMb}Mi` } }],
+    volumes: [
+      // In memory, because the kubelet evicts a pod whose emptyDir on disk exceeds its limit.
+      { name: "tmp", emptyDir: { medium: "Memory", sizeLimit: `${template.tmpMb}Mi` } },
+      ...(spec.image === undefined ? [] : [{ name: "daemon", emptyDir: { sizeLimit: DAEMON_SPACE } }]),
+    ],
     ...(settings.userNamespace ? { hostUsers: false } : {}),
     ...(Object.keys(settings.nodeSelector).length > 0 ? { nodeSelector: settings.nodeSelector } : {}),
     ...(template.runtime ? { runtimeClassName: template.runtime } : {}),
     ...(settings.imagePullSecrets.length > 0 ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) } : {}),
+  };
+}
+
+// Copies the daemon from the template's image, because an image of a repository has none.
+function describeDaemonCopy(image: string): V1Container {
+  return {
+    name: "daemon",
+    image,
+    imagePullPolicy: "IfNotPresent",
+    command: ["/bin/cp", "-a", "/opt/berth/.", "/daemon"],
+    resources: { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "1000m", memory: "256Mi", "ephemeral-storage": DAEMON_SPACE } },
+    securityContext: CONTAINER_SECURITY,
+    volumeMounts: [{ name: "daemon", mountPath: "/daemon" }],
   };
 }
 
@@ -80,7 +108,7 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
   };
   return {
     name: "sandbox",
-    image: template.image ?? image,
+    image: spec.image ?? template.image ?? image,
     imagePullPolicy: "IfNotPresent",
     command: ["/bin/sh", "/opt/berth/init.sh"],
     workingDir: "/workspace",
@@ -97,18 +125,12 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
       requests: { cpu: `${Math.ceil(template.cpus * 100)}m`, memory: `${Math.ceil(template.memoryMb / 4)}Mi` },
       limits: { cpu: `${Math.ceil(template.cpus * 1000)}m`, memory: `${template.memoryMb}Mi`, "ephemeral-storage": "256Mi" },
     },
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      privileged: false,
-      readOnlyRootFilesystem: true,
-      runAsNonRoot: true,
-      capabilities: { drop: ["ALL"] },
-      seccompProfile: { type: "RuntimeDefault" },
-    },
+    securityContext: CONTAINER_SECURITY,
     volumeMounts: [
       { name: VOLUME, mountPath: "/workspace", subPath: "workspace" },
       { name: VOLUME, mountPath: "/home/user", subPath: "home" },
       { name: "tmp", mountPath: "/tmp" },
+      ...(spec.image === undefined ? [] : [{ name: "daemon", mountPath: "/opt/berth", readOnly: true }]),
     ],
   };
 }
