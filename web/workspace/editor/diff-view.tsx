@@ -18,15 +18,17 @@ export default function DiffView({ path, against }: { path: string; against: "or
   const file = useWorkspaceState("documents", (state) => state.files[path]);
   const conflict = file?.kind === "text" && file.document.conflict?.kind === "changed" ? file.document.conflict : null;
   const [original, setOriginal] = useState<Original | null>(null);
+  const [hasFailed, setFailed] = useState(false);
   const currentText = file?.kind === "text" || file?.kind === "failed" ? workspace.documents.textOf(path) : null;
 
   useEffect(() => {
     if (against === "disk") return setOriginal(conflict && { kind: "text", text: conflict.text });
     let cancelled = false;
-    void workspace.notices.attempt(`Could not compare ${path}`, async () => {
+    const reading = workspace.notices.attempt(`Could not compare ${path}`, async () => {
       const found = await readOriginal(workspace.api, path);
       if (!cancelled) setOriginal(found);
     });
+    void reading.then((isRead) => setFailed(!isRead));
     return () => void (cancelled = true);
   }, [workspace, path, against, conflict, file]);
 
@@ -39,14 +41,17 @@ export default function DiffView({ path, against }: { path: string; against: "or
           {against === "disk" ? "Left: on disk. Right: your version." : `${nameOf(path)}: before and now`}
         </span>
       </div>
-      {original !== null &&
-        file !== undefined &&
-        file.kind !== "loading" &&
-        (currentText === null || original.kind === "binary" ? (
-          <BinaryDiff path={path} original={original} current={file} />
-        ) : (
-          <Diff path={path} before={original.kind === "text" ? original.text : ""} after={currentText} />
-        ))}
+      {original === null || file === undefined || file.kind === "loading" ? (
+        !hasFailed && (
+          <div className="loading-center" aria-busy="true">
+            <div className="spinner" />
+          </div>
+        )
+      ) : currentText === null || original.kind === "binary" ? (
+        <BinaryDiff path={path} original={original} current={file} />
+      ) : (
+        <Diff path={path} before={original.kind === "text" ? original.text : ""} after={currentText} />
+      )}
     </>
   );
 }

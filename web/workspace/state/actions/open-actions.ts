@@ -40,11 +40,16 @@ function uncoverEditor({ layout }: Workspace): void {
   else if (isCompactScreen() && isTouchScreen()) layout.set({ sideOpen: false });
 }
 
-// Without a path, a preview that is open stays where it is.
-export function openPreview({ layout, ports }: Workspace, port: number, path?: string): void {
-  if (path !== undefined) ports.requestPreview(port, path);
+// Shows a port in the active group.
+export function openPreview({ layout }: Workspace, port: number): void {
   if (isNarrowScreen()) layout.set({ sideOpen: false, agentOpen: false });
   layout.openTab(previewTab(port));
+}
+
+// Shows a page of a port. A preview that is open in any group goes there.
+export function openPageOfPort(workspace: Workspace, port: number, path: string): void {
+  workspace.ports.requestPreview(port, path);
+  if (!workspace.layout.revealTab(previewTab(port).id)) openPreview(workspace, port);
 }
 
 export function openMarkdownPreview({ layout }: Workspace): void {

@@ -14,6 +14,13 @@ export function tabCommands(store: EditorStore) {
   // A narrow screen has no room beside the editor.
   const openBeside = (tab: Tab) => change((state) => (isNarrowScreen() ? editors.openTab(state, tab) : editors.openBeside(state, tab)));
 
+  // Shows a tab where it is open. Returns false if it is not.
+  function revealTab(id: string): boolean {
+    const shownIn = store.getState().groups.find(({ tabs }) => tabs.some((tab) => tab.id === id));
+    if (shownIn) change((state) => editors.activateTab(state, shownIn.id, id));
+    return shownIn !== undefined;
+  }
+
   return {
     openTab,
     openBeside,
@@ -45,12 +52,12 @@ export function tabCommands(store: EditorStore) {
           editors.moveTab(state, { group: activeGroup, tab }, next ? { group: next.id, at: "end" } : { group: activeGroup, at: "right" }),
         );
     },
+    revealTab,
     // Shows a port beside the code. The code stays active. A preview that is open already stays where it is.
     openPreviewBeside(port: number) {
       const tab = previewTab(port);
-      const { groups, activeGroup } = store.getState();
-      const shownIn = groups.find(({ tabs }) => tabs.some(({ id }) => id === tab.id));
-      if (shownIn) return change((state) => editors.activateTab(state, shownIn.id, tab.id));
+      const { activeGroup } = store.getState();
+      if (revealTab(tab.id)) return;
       openBeside(tab);
       if (!isNarrowScreen()) store.setState({ activeGroup });
     },

@@ -1,5 +1,5 @@
 import type { ILink, ILinkProvider, Terminal as Xterm } from "@xterm/xterm";
-import { openFile, openPreview } from "../../state/actions/open-actions.ts";
+import { openFile, openPageOfPort } from "../../state/actions/open-actions.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import { chooseFile, findFileLinks, type FileLink } from "./file-links.ts";
 import { parseLocalUrl } from "./local-url.ts";
@@ -14,7 +14,7 @@ export function openUrl(workspace: Workspace, event: MouseEvent, uri: string): v
   if (local === null) window.open(uri, "_blank", "noopener");
   else if (event.ctrlKey || event.metaKey)
     void notices.attempt(`Could not open port ${local.port}`, () => ports.openInNewTab(local.port, local.path));
-  else openPreview(workspace, local.port, local.path);
+  else openPageOfPort(workspace, local.port, local.path);
 }
 
 // Opens a link whose text a program chose, so that the text says nothing about the URL.
