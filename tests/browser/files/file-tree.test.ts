@@ -86,6 +86,7 @@ describeInBrowser("the file tree", (suite) => {
     expect(await editor(page).innerText()).toContain("text of a");
     await page.keyboard.press("ControlOrMeta+Z");
     await expectVisible(treeItem(page, "a.txt"));
+    expect(await page.getByText("Deleted a.txt.").count()).toBe(0);
     expect(await workspace.read("a.txt")).toBe("text of a\n");
     await expectVisible(page.locator('.tab[data-temporary="true"]').getByText("a.txt"));
 

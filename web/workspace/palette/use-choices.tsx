@@ -64,7 +64,7 @@ function useSymbols(editor: TextEditorHandle | null): DocumentSymbol[] | null {
 const MAX_SYMBOLS = 200;
 
 function symbolChoices(editor: TextEditorHandle, symbols: DocumentSymbol[] | null, query: string): Choices {
-  if (symbols === null) return { choices: [], note: null, isCurrent: false };
+  if (symbols === null) return { choices: [], note: "Looking for symbols…", isCurrent: false };
   const choices = fuzzyFilter(symbols, query, ({ name }) => name)
     .slice(0, MAX_SYMBOLS)
     .map((symbol) => ({

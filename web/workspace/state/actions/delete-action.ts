@@ -15,9 +15,15 @@ export async function deletePaths(workspace: Workspace, paths: readonly string[]
       throw error;
     });
     if (trashed === null) return deleteForever(workspace, paths);
-    const change: FileChangeDone = { text, undo: () => tree.selectResult(() => files.restore(trashed)) };
+    const change: FileChangeDone = {
+      text,
+      undo() {
+        notices.dismiss(offer);
+        return tree.selectResult(() => files.restore(trashed));
+      },
+    };
     fileHistory.add(change);
-    notices.offer(`${text}.`, { label: "Undo", run: () => void undo(workspace, change) });
+    const offer = notices.offer(`${text}.`, { label: "Undo", run: () => void undo(workspace, change) });
   });
 }
 

@@ -32,10 +32,10 @@ export function createNotices() {
     store,
     dismiss,
     info: (text: string) => void show({ kind: "info", text }),
-    // Information with a button, which stays a little longer.
-    offer: (text: string, action: NonNullable<Notice["action"]>) => void show({ kind: "info", text, action }),
     error: (text: string) => void show({ kind: "error", text }),
-    // Returns the notice's id, so that the caller can dismiss it when it is no longer true.
+    // These return the notice's id, so that the caller can dismiss it when it is no longer true.
+    // Information with a button, which stays a little longer.
+    offer: (text: string, action: NonNullable<Notice["action"]>): number => show({ kind: "info", text, action }),
     warn: (text: string, action?: Notice["action"]): number => show({ kind: "warning", text, ...(action && { action }) }),
     // Runs work that the person started. Shows a failure as "{failure}: {reason}" and returns whether the work succeeded.
     attempt: async (failure: string, work: () => Promise<unknown>): Promise<boolean> => {
