@@ -4,13 +4,6 @@ import { reportSkips } from "./tests/support/run/skips.ts";
 
 // These files measure time or load the whole machine, so they run one at a time after all others.
 const ALONE = ["tests/browser/performance.test.ts", "tests/isolation/fairness/*.test.ts"];
-// These files need an image whose Debian root is made in the background while other files run.
-const DOCKER = [
-  "server/drivers/docker/docker.test.ts",
-  "server/drivers/docker/filter.test.ts",
-  "server/drivers/docker/resilience.test.ts",
-  "tests/engines/docker.test.ts",
-];
 
 export default defineConfig({
   test: {
@@ -35,10 +28,9 @@ export default defineConfig({
         test: {
           name: "together",
           include: ["{contract,client,daemon,server,cli,web,scripts,bench}/**/*.test.{ts,tsx}", "tests/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...ALONE, ...DOCKER],
+          exclude: [...configDefaults.exclude, ...ALONE],
         },
       },
-      { extends: true, test: { name: "docker", include: DOCKER, globalSetup: ["tests/support/docker/debian-root.ts"] } },
       { extends: true, test: { name: "alone", include: ALONE, fileParallelism: false, sequence: { groupOrder: 1 } } },
     ],
   },

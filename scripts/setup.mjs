@@ -16,7 +16,6 @@ const TEST_TOOLS = {
   ...SERVE_TOOLS,
   "chromium-headless-shell": "chromium-headless-shell",
   dockerd: "docker.io",
-  mmdebstrap: "mmdebstrap",
   openssl: "openssl",
   python3: "python3",
 };

@@ -16,5 +16,5 @@ engineJourneys(
       dispose: async () => engine[Symbol.asyncDispose](),
     };
   },
-  { freezes: true, missing: await dockerMissing() },
+  { freezes: true, missing: dockerMissing },
 );

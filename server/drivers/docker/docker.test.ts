@@ -9,11 +9,9 @@ import { driverSuite, type SuiteDriver } from "../testing/driver.suite.ts";
 import { createDockerDriver } from "./docker.ts";
 import { machine } from "../../../tests/support/machine.ts";
 
-const missing = await dockerMissing();
-
-driverSuite("docker", openSuite, { missing });
+driverSuite("docker", openSuite, { missing: dockerMissing });
 driverSuite("docker on gVisor", openSuite, {
-  missing: missing ?? machine.dockerRuntime,
+  missing: dockerMissing ?? machine.dockerRuntime,
   template: { runtime: gvisor.runtime },
 });
 

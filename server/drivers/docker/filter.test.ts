@@ -17,12 +17,11 @@ import type { Driver, SandboxSpec } from "../driver.ts";
 import { exec } from "../testing/driver.suite.ts";
 import { createDockerDriver } from "./docker.ts";
 
-const missing = await dockerMissing();
 const TOKEN = "a token";
 
 // The attacks of tests/isolation that the default settings of an Engine would not stop, in a container of a real Engine. They are
 // written in Perl, which every Debian image has.
-describeWith(missing, "hostile code on Docker", () => {
+describeWith(dockerMissing, "hostile code on Docker", () => {
   let engine: TestEngine;
   let dataDir: string;
   let driver: Driver;

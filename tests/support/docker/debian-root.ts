@@ -1,115 +1,96 @@
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, rmSync } from "node:fs";
-import { mkdir, mkdtemp, open, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
-import type { TestProject } from "vitest/node";
-import { onPath } from "../on-path.ts";
+import { existsSync, realpathSync } from "node:fs";
+import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 
-declare module "vitest" {
-  interface ProvidedContext {
-    debianRoot: DebianRoot;
-  }
-}
-
-// `tar` is the root as a tar file. `outcome` is a file that appears when `tar` is ready, empty, or when it could not be made,
-// with the reason.
-export interface DebianRoot {
-  tar: string;
-  outcome: string;
-}
-
-const SUITE = "bookworm";
+const CACHE = join(import.meta.dirname, "../../../node_modules/.cache/berth");
 // The packages of deploy/Dockerfile.sandbox without those for interactive use.
-const PACKAGES = "bash,ca-certificates,git,libstdc++6,procps,ripgrep";
-const WITHOUT = ["doc", "man", "info", "locale", "lintian"];
-// As in that file: the user of every sandbox, and the mount points.
-const FINISH = [
-  `echo 'user:x:1000:1000:user:/home/user:/bin/bash' >> "$1/etc/passwd"`,
-  `echo 'user:x:1000:' >> "$1/etc/group"`,
-  `mkdir -p "$1/workspace" "$1/home/user" "$1/opt/berth" "$1/run/berth" "$1/run/berth-egress"`,
-  `chown 1000:1000 "$1/workspace" "$1/home/user" "$1/run/berth"`,
-  // git does not need these, and they are a third of the root that every Engine has to unpack.
-  `rm -rf "$1"/usr/share/perl "$1"/usr/lib/*/perl "$1"/usr/lib/*/gconv`,
-];
-const RECIPE = [
-  "--quiet",
-  "--variant=minbase",
-  "--format=tar",
-  `--include=${PACKAGES}`,
-  // The root need not survive a power failure.
-  "--dpkgopt=force-unsafe-io",
-  ...WITHOUT.map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
-  ...FINISH.map((command) => `--customize-hook=${command}`),
-  SUITE,
-];
-// The work takes half a minute on an idle machine, and longer while tests run, because it has a lower priority.
-const AT_MOST_MS = 10 * 60_000;
+const PACKAGES = ["bash", "ca-certificates", "git", "libstdc++6", "procps", "ripgrep"];
+// git works without Perl's modules, and they would be a third of the root that every Engine has to unpack.
+const WITHOUT = ["perl", "debconf", "dpkg", "git-man"];
+const WITHOUT_FILES = /^\/usr\/(share\/(doc|man|info|locale|lintian)|lib\/[^/]+\/gconv)\//;
+const USER = 1000;
+// The content of /etc/debian_chroot in the image. Debian's shells show it in their prompt.
+export const IMAGE_MARK = "berth-test";
 
-// Makes the Debian root of the Docker tests' image. The cache holds it under a name derived from its recipe. If the cache is
-// empty, the root is made in the background while other tests run (see vitest.config.ts).
-export default async function beginDebianRoot(project: TestProject): Promise<() => Promise<void>> {
-  const recipe = createHash("sha256").update(JSON.stringify(RECIPE)).digest("hex").slice(0, 16);
-  const tar = join(import.meta.dirname, `../../../node_modules/.cache/berth/debian-root-${recipe}.tar`);
-  const folder = await mkdtemp(join(tmpdir(), "berth-debian-"));
-  const outcome = join(folder, "outcome");
-  project.provide("debianRoot", { tar, outcome });
-  const ended = new AbortController();
-  const making = make(tar, AbortSignal.any([ended.signal, AbortSignal.timeout(AT_MOST_MS)]))
-    .catch(String)
-    .then(async (reason = "") => {
-      await writeFile(`${outcome}.part`, reason);
-      await rename(`${outcome}.part`, outcome);
-    });
-  return async () => {
-    ended.abort();
-    await making;
-    await rm(folder, { recursive: true });
-  };
-}
-
-// Returns the reason if the root cannot be made.
-async function make(tar: string, signal: AbortSignal): Promise<string | undefined> {
-  if (existsSync(tar)) return undefined;
-  if (process.platform !== "linux") return "the image's Debian root is made with mmdebstrap, which needs Linux";
-  if (process.getuid?.() !== 0) return "the image's Debian root is made with mmdebstrap, which needs root";
-  if (!onPath("mmdebstrap")) return "the image's Debian root is made with mmdebstrap (apt-get install mmdebstrap)";
-  await mkdir(dirname(tar), { recursive: true });
-  const part = `${tar}.${process.pid}.part`;
+// Makes the Debian root of the Docker tests' image as a tar file, and returns its path. The root consists of the files that
+// the machine's own packages have installed, so nothing is downloaded. The cache keeps it until one of these packages changes.
+export async function debianRoot(): Promise<string> {
+  const packages = await withDependencies(PACKAGES);
+  const key = createHash("sha256")
+    .update(packages.map((one) => one.name + one.version).join(" "))
+    .digest("hex");
+  const tar = join(CACHE, `debian-root-${key.slice(0, 16)}.tar`);
+  if (existsSync(tar)) return tar;
+  await mkdir(CACHE, { recursive: true });
+  const folder = await mkdtemp(join(CACHE, "debian-root-"));
   try {
-    const failure = await mmdebstrap(part, signal);
-    if (failure !== undefined) return `mmdebstrap could not make the image's Debian root: ${failure}`;
-    await forgetOthers(tar);
-    await rename(part, tar);
-    return undefined;
+    await writeRoot(join(folder, "root.tar"), await filesOf(packages), folder);
+    await rename(join(folder, "root.tar"), tar);
   } finally {
-    await rm(part, { force: true });
+    await rm(folder, { recursive: true });
   }
+  for (const name of await readdir(CACHE))
+    if (/^debian-root-.*\.tar$/.test(name) && name !== basename(tar)) await rm(join(CACHE, name), { force: true });
+  return tar;
 }
 
-async function mmdebstrap(file: string, signal: AbortSignal): Promise<string | undefined> {
-  await using output = await open(file, "w");
-  const command = ["-n", "5", "mmdebstrap", ...RECIPE, "-"];
-  // mmdebstrap relies on a signal to its whole process group to unmount and delete its work.
-  const child = spawn("nice", command, { detached: true, stdio: ["ignore", output.fd, "pipe"] });
-  const stop = () => child.pid !== undefined && child.exitCode === null && process.kill(-child.pid, "SIGTERM");
-  const abandon = () => {
-    stop();
-    rmSync(file, { force: true });
+interface Package {
+  name: string;
+  version: string;
+  isEssential: boolean;
+  dependencies: string[];
+}
+
+// The named packages, every package that Debian calls essential, and all that they need.
+async function withDependencies(names: string[]): Promise<Package[]> {
+  const installed = new Map<string, Package>();
+  for (const line of (await dpkg("-W", "-f", "${Package}\\t${Version}\\t${Essential}\\t${Pre-Depends}, ${Depends}\\n"))
+    .trim()
+    .split("\n")) {
+    const [name = "", version = "", essential, needs = ""] = line.split("\t");
+    // Of alternatives, the first. A name without a version or an architecture: `libc6 (>= 2.36)`, `perl:any`.
+    const dependencies = needs.split(",").map((need) => need.trim().split(/[ :|(]/)[0]!);
+    installed.set(name, { name, version, isEssential: essential === "yes", dependencies });
+  }
+  const chosen = new Set<Package>();
+  const add = (name: string): void => {
+    const found = installed.get(name);
+    if (!found || chosen.has(found) || WITHOUT.includes(name)) return;
+    chosen.add(found);
+    found.dependencies.forEach(add);
   };
-  signal.addEventListener("abort", stop, { once: true });
-  process.once("exit", abandon);
-  const exited = new Promise<number | null>((resolve) => child.once("error", () => resolve(null)).once("exit", resolve));
-  const [said, status] = await Promise.all([text(child.stderr!), exited]);
-  signal.removeEventListener("abort", stop);
-  process.off("exit", abandon);
-  if (status === 0) return undefined;
-  return signal.aborted ? "it was ended before it was done" : said.trim().split("\n").at(-1);
+  for (const { name, isEssential } of installed.values()) if (isEssential) add(name);
+  names.forEach(add);
+  return [...chosen].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function forgetOthers(tar: string): Promise<void> {
-  const folder = dirname(tar);
-  for (const name of await readdir(folder)) if (/^debian-root-.*\.tar$/.test(name)) await rm(join(folder, name));
+// Paths without symbolic links in their folders: packages may name `/bin/bash`, where `/bin` is a link to `/usr/bin`.
+async function filesOf(packages: Package[]): Promise<string[]> {
+  const listed = (await dpkg("-L", ...packages.map(({ name }) => name))).split("\n");
+  const wanted = listed.filter((path) => path.startsWith("/") && path !== "/." && !WITHOUT_FILES.test(`${path}/`));
+  const files = new Set(["/etc/ssl/certs/ca-certificates.crt", ...wanted].filter((path) => existsSync(path)));
+  return [...new Set([...files].map((path) => join(realpathSync(dirname(path)), basename(path))))];
 }
+
+// Adds the user of every sandbox and the mount points, as deploy/Dockerfile.sandbox does.
+async function writeRoot(tar: string, files: string[], folder: string): Promise<void> {
+  const list = join(folder, "files");
+  await writeFile(list, files.map((path) => path.slice(1)).join("\n"));
+  await run("tar", ["--create", "--file", tar, "--directory", "/", "--no-recursion", "--files-from", list]);
+  const own = join(folder, "own");
+  const folders = ["workspace", "home/user", "opt/berth", "run/berth", "run/berth-egress"];
+  for (const path of ["etc", ...folders]) await mkdir(join(own, path), { recursive: true });
+  for (const path of ["workspace", "home/user", "run/berth"]) await chown(join(own, path), USER, USER);
+  const accounts = (name: string) => readFile(`/usr/share/base-passwd/${name}.master`, "utf8");
+  await writeFile(join(own, "etc/passwd"), `${await accounts("passwd")}user:x:${USER}:${USER}:user:/home/user:/bin/bash\n`);
+  await writeFile(join(own, "etc/group"), `${await accounts("group")}user:x:${USER}:\n`);
+  await writeFile(join(own, "etc/debian_chroot"), IMAGE_MARK);
+  await run("tar", ["--append", "--file", tar, "--directory", own, "etc/passwd", "etc/group", "etc/debian_chroot", ...folders]);
+}
+
+const dpkg = (...args: string[]) => run("dpkg-query", args);
+
+const run = async (program: string, args: string[]) => (await promisify(execFile)(program, args, { maxBuffer: 64 * 1024 * 1024 })).stdout;

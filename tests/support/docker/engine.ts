@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createEngine } from "../../../server/drivers/docker/engine.ts";
 import { startEngineProcess } from "./engine-process.ts";
-import { imageMissing, importImage } from "./image.ts";
+import { importImage } from "./image.ts";
 import { machine, type Missing } from "../machine.ts";
 import { onPath } from "../on-path.ts";
 
@@ -23,11 +23,8 @@ export interface TestEngine extends AsyncDisposable {
   named(part: string): Promise<string[]>;
 }
 
-// The reason why this machine cannot run an Engine with our image, or undefined. It waits until the image's root is made, so
-// call it at the top of a test file, where no time limit applies.
-export async function dockerMissing(): Promise<Missing> {
-  return machine.root ?? machine.command("dockerd", "docker.io") ?? (await imageMissing());
-}
+// The reason why this machine cannot run an Engine with our image, or undefined. The image is made of Debian's packages.
+export const dockerMissing: Missing = machine.root ?? machine.command("dockerd", "docker.io") ?? machine.command("dpkg-query", "dpkg");
 
 // gVisor as a second runtime of the Engine. BERTH_TEST_DOCKER_RUNTIME is the path of `runsc`.
 export const gvisor = {
