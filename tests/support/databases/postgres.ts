@@ -1,6 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { chown, cp, mkdtemp, rm } from "node:fs/promises";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,8 +12,8 @@ import { freePort } from "../servers/port.ts";
 
 // A PostgreSQL server for one test file, on a free loopback port. It is deleted when disposed.
 export interface TestPostgres extends AsyncDisposable {
-  // Creates an empty database and returns its URL.
-  createDatabase(): Promise<string>;
+  // Creates an empty database, or a copy of one that nobody uses at the time, and returns its URL.
+  createDatabase(options?: { copyOf?: string }): Promise<string>;
   // Stops and starts the server, as in an outage.
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -29,11 +30,7 @@ export async function startPostgres({ programs }: { programs?: string } = {}): P
   const bin = programs ? { initdb: join(programs, "initdb"), postgres: join(programs, "postgres") } : await findBinaries(folder);
   const data = join(folder, "data");
   const options = { ...credentials, cwd: folder };
-  await promisify(execFile)(
-    bin.initdb,
-    ["-D", data, "-U", "berth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale"],
-    options,
-  );
+  await initialize(bin, data, options);
 
   const port = await freePort();
   const address = (database: string) => `postgres://berth@127.0.0.1:${port}/${database}`;
@@ -70,11 +67,12 @@ export async function startPostgres({ programs }: { programs?: string } = {}): P
   return {
     start,
     stop,
-    async createDatabase() {
+    async createDatabase({ copyOf } = {}) {
       const name = `test_${randomBytes(6).toString("hex")}`;
       const client = new Client(address("postgres"));
       await client.connect();
-      await client.query(`create database ${name}`);
+      const template = copyOf === undefined ? "template1" : new URL(copyOf).pathname.slice(1);
+      await client.query(`create database ${name} template ${template}`);
       await client.end();
       return address(name);
     },
@@ -83,6 +81,23 @@ export async function startPostgres({ programs }: { programs?: string } = {}): P
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+// The content of new data folders, by their programs. Making one takes seconds, copying it does not.
+const initialized = new Map<string, string>();
+process.once("exit", () => {
+  for (const folder of initialized.values()) rmSync(folder, { recursive: true, force: true });
+});
+
+async function initialize({ initdb }: Binaries, data: string, options: { uid?: number; gid?: number; cwd: string }): Promise<void> {
+  const known = initialized.get(initdb);
+  const copy = (from: string, to: string) => promisify(execFile)("cp", ["--archive", from, to]);
+  if (known !== undefined) return void (await copy(join(known, "data"), data));
+  const args = ["-U", "berth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale"];
+  await promisify(execFile)(initdb, ["-D", data, ...args], options);
+  const folder = await mkdtemp(join(tmpdir(), "berth-postgres-new-"));
+  await copy(data, join(folder, "data"));
+  initialized.set(initdb, folder);
 }
 
 interface Binaries {
