@@ -1,8 +1,8 @@
 import { execFile, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { rmSync } from "node:fs";
-import { chown, cp, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chown, cp, mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -22,6 +22,8 @@ export interface TestPostgres extends AsyncDisposable {
 // PostgreSQL refuses to run as root, so root runs it as "nobody".
 const NOBODY = 65_534;
 const credentials = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
+
+const INITDB_ARGS = ["-U", "berth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale"];
 
 // `programs` is the folder of another version than the bundled one.
 export async function startPostgres({ programs }: { programs?: string } = {}): Promise<TestPostgres> {
@@ -83,21 +85,27 @@ export async function startPostgres({ programs }: { programs?: string } = {}): P
   };
 }
 
-// The content of new data folders, by their programs. Making one takes seconds, copying it does not.
-const initialized = new Map<string, string>();
-process.once("exit", () => {
-  for (const folder of initialized.values()) rmSync(folder, { recursive: true, force: true });
-});
+const CACHE = join(import.meta.dirname, "../../../node_modules/.cache/berth");
 
+// Copies a new data folder from the cache, because initdb needs seconds to make one.
 async function initialize({ initdb }: Binaries, data: string, options: { uid?: number; gid?: number; cwd: string }): Promise<void> {
-  const known = initialized.get(initdb);
-  const copy = (from: string, to: string) => promisify(execFile)("cp", ["--archive", from, to]);
-  if (known !== undefined) return void (await copy(join(known, "data"), data));
-  const args = ["-U", "berth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale"];
-  await promisify(execFile)(initdb, ["-D", data, ...args], options);
-  const folder = await mkdtemp(join(tmpdir(), "berth-postgres-new-"));
-  await copy(data, join(folder, "data"));
-  initialized.set(initdb, folder);
+  const run = promisify(execFile);
+  const version = (await run(initdb, ["--version"], options)).stdout;
+  const key = createHash("sha256")
+    .update(`${version} ${arch()} ${options.uid} ${INITDB_ARGS.join(" ")}`)
+    .digest("hex");
+  const cached = join(CACHE, `postgres-${key.slice(0, 16)}`);
+  if (!existsSync(cached)) {
+    await run(initdb, ["-D", data, ...INITDB_ARGS], options);
+    await mkdir(CACHE, { recursive: true });
+    const part = await mkdtemp(`${cached}-`);
+    await run("cp", ["--archive", data, join(part, "data")]);
+    // Fails if another process was faster.
+    await rename(join(part, "data"), cached).catch(() => {});
+    await rm(part, { recursive: true });
+    return;
+  }
+  await run("cp", ["--archive", cached, data]);
 }
 
 interface Binaries {
