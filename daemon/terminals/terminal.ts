@@ -65,6 +65,8 @@ const MAX_LINE_BYTES = 4096;
 // A program that comes to the foreground or leaves it writes something, at least a line break or a prompt.
 const PROGRAM_CHECK_DELAY_MS = 200;
 const PROGRAM_CHECK_EVERY_MS = 1000;
+// On a busy machine a program may start long after the line break that the shell wrote, and then write nothing.
+const PROGRAM_CHECKS_AFTER_OUTPUT = 5;
 
 export function createTerminal(options: TerminalOptions): LiveTerminal {
   const { ring } = options;
@@ -76,6 +78,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   let program: string | null = null;
   let checkingProgram: NodeJS.Timeout | null = null;
   let programCheckedAtMs = 0;
+  let programChecksLeft = 0;
   // The start of the current line when the output was last cleared.
   let clearedAt = 0;
 
@@ -103,6 +106,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     ring.write(chunk);
     // A PTY delivers at most 4 KiB per read. Output of one turn of the event loop is sent together.
     flushing ??= setImmediate(flushAll);
+    programChecksLeft = PROGRAM_CHECKS_AFTER_OUTPUT;
     const waitMs = Math.max(PROGRAM_CHECK_DELAY_MS, programCheckedAtMs + PROGRAM_CHECK_EVERY_MS - Date.now());
     checkingProgram ??= setTimeout(checkProgram, waitMs).unref();
   }
@@ -110,6 +114,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   function checkProgram(): void {
     checkingProgram = null;
     programCheckedAtMs = Date.now();
+    if (--programChecksLeft > 0) checkingProgram = setTimeout(checkProgram, PROGRAM_CHECK_EVERY_MS).unref();
     const found = pty && foregroundProgram(pty.pid);
     if (found === program) return;
     program = found;

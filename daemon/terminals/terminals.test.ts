@@ -32,12 +32,12 @@ describe("terminals", () => {
     await screen.close();
   });
 
-  test("report the program in the foreground", async () => {
+  test("report the program in the foreground, even if it comes late and writes nothing", async () => {
     const { id } = (await daemon.fetch<Terminal>("/terminals", { method: "POST", body: { cols: 80, rows: 24 } })).json;
     const screen = await attachScreen(daemon, id);
     const program = async () => (await daemon.fetch("/terminals")).json.terminals[0]!.program;
     await screen.shows("workspace");
-    screen.type("sleep 600\n");
+    screen.type("sh -c 'sleep 0.5; exec sleep 600'\n");
     await expect.poll(program).toBe("sleep");
     screen.type("\x03");
     await expect.poll(program).toBeNull();
