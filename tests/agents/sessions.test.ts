@@ -33,7 +33,7 @@ describeWith(agent.missing, "the agent of a session", () => {
     expect(await eager.runs(agent.name)).toBe(true);
   });
 
-  test("remembers the conversation after hibernation, and terminals keep their output", async () => {
+  test("remembers the conversation after hibernation and in a fork, and terminals keep their output", async () => {
     await using berth = await startBerth({ ...modelSettings(model), BERTH_HIBERNATE_AFTER: "0" });
     const created = await berth.api.create();
     const calls = createAgentCalls(berth, created);
@@ -52,6 +52,13 @@ describeWith(agent.missing, "the agent of a session", () => {
     const { terminals } = (await calls.sandbox("GET", "/terminals")) as { terminals: { offset: number; exit: null }[] };
     expect(terminals).toMatchObject([{ exit: null }]);
     expect(terminals[0]!.offset).toBeGreaterThan("before the sleep".length);
+
+    // A fork of a running session has the turn that has just ended.
+    const fork = createAgentCalls(berth, await berth.api.create({ source: { sessionId: created.sessionId } }));
+    const inFork = await fork.prompt("And in the fork?", { conversationId: conversationOf(first) });
+    expect(inFork.at(-1)).toMatchObject({ type: "turn", stopReason: "end_turn" });
+    const asked = JSON.stringify(model.requests.findLast(({ body }) => body.tools)?.body.messages);
+    for (const words of ["My name is Ada", "What is my name?", "And in the fork?"]) expect(asked).toContain(words);
   });
 
   test("starts with the partner's own key, whether goose's or the provider's variables name the model", async () => {
