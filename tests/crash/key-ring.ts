@@ -21,8 +21,9 @@ export function createKeyRing(): KeyRing {
   const revoked: IssuedKey[] = [];
 
   return {
-    async turn({ dataDir }) {
-      await using store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog, migrate: false });
+    async turn({ dataDir, env }) {
+      const url = env["BERTH_DATABASE_URL"] ?? null;
+      await using store = await openStore({ file: join(dataDir, "berth.db"), url, log: silentLog, migrate: false });
       valid.push(await store.transaction((tx) => issueKey(tx, systemClock, "demo")));
       if (valid.length <= KEPT) return;
       const old = valid[0]!;
