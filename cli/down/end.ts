@@ -1,17 +1,12 @@
-import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { AppError } from "@berth/contract";
 import { systemClock } from "@berth/server/clock.ts";
 import type { Config } from "@berth/server/config/config.ts";
-import { createDaemonLinks } from "@berth/server/daemon-link/daemon-links.ts";
 import { silentLog } from "@berth/server/log.ts";
-import { loadMasterKeys, MASTER_KEY_FILE } from "@berth/server/secrets/master-key.ts";
-import { createSecrets, type Secrets } from "@berth/server/secrets/secrets.ts";
+import type { Secrets } from "@berth/server/secrets/secrets.ts";
 import { createEndSandboxes, type EndedSandboxes } from "@berth/server/sessions/background/end-sandboxes.ts";
 import { openStore, type Store } from "@berth/server/store/open.ts";
-import { readSandboxAccess } from "@berth/server/store/sessions/read.ts";
 import { loadTemplates, type Templates } from "@berth/server/templates.ts";
+import { openDaemonLinks, openSecrets } from "../installation/daemon-access.ts";
 import { STORE_FILE } from "../installation/settings.ts";
 import type { Engine, Installation } from "./installation.ts";
 
@@ -39,15 +34,7 @@ async function endKnown(
   fate: Fate,
   { sharesStore, ...shared }: { secrets: Secrets; templates: Templates; sharesStore: boolean },
 ): Promise<EndedSandboxes> {
-  await using links = createDaemonLinks({
-    driver,
-    log: silentLog,
-    tokenOf: async (sandboxId) => {
-      const access = await readSandboxAccess(store, sandboxId);
-      if (!access) throw new AppError("sandbox_unreachable");
-      return shared.secrets.open(access.sealedToken, sandboxId);
-    },
-  });
+  await using links = openDaemonLinks({ store, driver, secrets: shared.secrets });
   const sandboxes = createEndSandboxes({
     ...shared,
     store,
@@ -79,13 +66,6 @@ async function endUnknown({ driver }: Engine, fate: Fate): Promise<EndedSandboxe
 function add(sum: EndedSandboxes, { failures, ...counts }: EndedSandboxes): void {
   sum.failures.push(...failures);
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) sum[name] += counts[name];
-}
-
-// Unlike the server, never generates a key.
-async function openSecrets(config: Config): Promise<Secrets> {
-  const exists = config.masterKeys !== null || existsSync(join(config.dataDir, MASTER_KEY_FILE));
-  const keys = exists ? await loadMasterKeys(config).catch(() => null) : null;
-  return createSecrets(keys ?? [randomBytes(32)]);
 }
 
 function readTemplates({ templatesFile }: Config): Templates {

@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { Clock } from "@berth/server/clock.ts";
 import type { Config } from "@berth/server/config/config.ts";
+import { readDaemonActivity } from "@berth/server/daemon-link/daemon-activity.ts";
+import type { DaemonLinks } from "@berth/server/daemon-link/daemon-links.ts";
 import { hostNameFile } from "@berth/server/data-folder/claim-host.ts";
 import type { Driver, SandboxStats } from "@berth/server/drivers/driver.ts";
 import { openDriver } from "@berth/server/drivers/index.ts";
@@ -8,6 +10,7 @@ import { silentLog } from "@berth/server/log.ts";
 import type { Store } from "@berth/server/store/open.ts";
 import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
 import { isAtHome, type Home } from "@berth/server/store/sessions/session.ts";
+import { openDaemonLinks, openSecrets } from "../installation/daemon-access.ts";
 
 export interface Measured {
   session: SessionDetails;
@@ -28,6 +31,7 @@ export async function openSampler(config: Config, store: Store, clock: Clock, li
   const driver = await openDriver({ ...config, allowUnisolated: true }, silentLog);
   const host = driver.traits.hostBound ? (await readFile(hostNameFile(config.dataDir), "utf8").catch(() => "")).trim() : null;
   const home: Home = { driver: driver.name, host };
+  const links = openDaemonLinks({ store, driver, secrets: await openSecrets(config) });
   let before = new Map<string, { cpuMs: number; atMs: number }>();
 
   return {
@@ -36,7 +40,7 @@ export async function openSampler(config: Config, store: Store, clock: Clock, li
       const now = new Map<string, { cpuMs: number; atMs: number }>();
       const measured = await Promise.all(
         sessions.map(async (session) => {
-          const stats = isAtHome(session, home) ? await statsOf(driver, session) : null;
+          const stats = isAtHome(session, home) ? await statsOf({ driver, links }, session) : null;
           const last = before.get(session.sandboxId);
           const atMs = clock.now();
           if (stats?.cpuMs != null) now.set(session.sandboxId, { cpuMs: stats.cpuMs, atMs });
@@ -47,14 +51,23 @@ export async function openSampler(config: Config, store: Store, clock: Clock, li
       before = now;
       return measured.toSorted((a, b) => (b.cpuPercent ?? -1) - (a.cpuPercent ?? -1) || (b.memoryBytes ?? 0) - (a.memoryBytes ?? 0));
     },
-    [Symbol.asyncDispose]: () => driver[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await links[Symbol.asyncDispose]();
+      await driver[Symbol.asyncDispose]();
+    },
   };
 }
 
 // A sandbox that was restarted counts from zero again.
 const percent = (usedMs: number, elapsedMs: number): number | null => (usedMs < 0 || elapsedMs <= 0 ? null : (100 * usedMs) / elapsedMs);
 
-// null: the sandbox has just ended, or the engine does not answer.
-async function statsOf(driver: Driver, { sandboxId }: SessionDetails): Promise<SandboxStats | null> {
-  return driver.stats(sandboxId, AbortSignal.timeout(STATS_TIMEOUT_MS)).catch(() => null);
+// null: the sandbox has just ended, or the engine does not answer. The daemon is asked for what the engine does not measure.
+async function statsOf(
+  { driver, links }: { driver: Driver; links: DaemonLinks },
+  { sandboxId, status }: SessionDetails,
+): Promise<SandboxStats | null> {
+  const stats = await driver.stats(sandboxId, AbortSignal.timeout(STATS_TIMEOUT_MS)).catch(() => null);
+  if (!stats || status !== "running" || (stats.cpuMs !== null && stats.memoryBytes !== null)) return stats;
+  const reported = await readDaemonActivity(links, sandboxId, STATS_TIMEOUT_MS);
+  return { ...stats, cpuMs: stats.cpuMs ?? reported.cpuMs, memoryBytes: stats.memoryBytes ?? reported.memoryBytes };
 }
