@@ -36,6 +36,7 @@ export async function takeConsolePictures(berth: Berth, browser: Browser, folder
   ];
   for (const { name, path, colorScheme, until } of pictures) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, deviceScaleFactor: 1.5, colorScheme });
+    page.setDefaultTimeout(120_000);
     await page.goto(`${berth.url}/console${path}`);
     await page.getByLabel("Operator token").fill(token.token);
     await page.getByRole("button", { name: "Sign in" }).click();

@@ -24,7 +24,7 @@ const browser = await launchChromium();
 cleanup.defer(() => browser.close());
 
 {
-  const page = await browser.newPage({ viewport: { width: 900, height: 560 } });
+  const page = await browser.newPage({ viewport: { width: 900, height: 600 } });
   await page.goto(berth.url);
   await page.screenshot({ path: join(folder, "start.png") });
   await page.close();
@@ -111,6 +111,8 @@ async function picture(
   arrange: (workspace: OpenedWorkspace) => Promise<void>,
 ): Promise<void> {
   await using workspace = await openWorkspace(berth, browser, { files, ...options, context: { deviceScaleFactor: 1.5, ...context } });
+  // A busy machine takes its time.
+  workspace.page.setDefaultTimeout(120_000);
   await arrange(workspace);
   // Wait until the panels that were just opened have settled.
   await workspace.page.waitForTimeout(600);
@@ -128,5 +130,5 @@ async function inTerminal(page: Page, command: string, until: string): Promise<v
   await page.getByText("$").last().waitFor();
   await page.locator(".xterm-helper-textarea").first().focus();
   await page.keyboard.type(command);
-  await page.locator(".xterm-rows").getByText(until).first().waitFor({ timeout: 20_000 });
+  await page.locator(".xterm-rows").getByText(until).first().waitFor();
 }

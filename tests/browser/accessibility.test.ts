@@ -23,6 +23,7 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     }
     expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
     expect(Object.keys(found)).toHaveLength(10);
+    expect(await page.evaluate(movableFrames)).toEqual([]);
     await page.getByRole("button", { name: "Agent", exact: true }).click();
   });
 
@@ -106,6 +107,11 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     await expectGone(panel);
   });
 });
+
+// Runs in the page: the parts of the frame that a browser could scroll out of place, to show the focus.
+const movableFrames = `[...document.querySelectorAll(".split, .split-panel")]
+  .filter((part) => { part.scrollTop = 10; return part.scrollTop > 0; })
+  .map((part) => part.className)`;
 
 // Runs in the page: the controls that are too small for a finger.
 const smallTargets = `[...document.querySelectorAll("button, a, [role=treeitem]")]

@@ -26,8 +26,8 @@ export function SessionUse({ session: { now, limits, usage } }: { session: Conso
           note={`paused ${duration(usage.pausedSeconds * 1000)}, hibernated ${duration(usage.hibernatedSeconds * 1000)}`}
         />
         <Stat name="CPU time" value={duration(usage.cpuSeconds * 1000)} />
-        <Stat name="Memory peak" value={bytes(usage.memoryPeakBytes)} note={`mean ${bytes(usage.memoryMeanBytes)}`} />
-        {usage.diskPeakBytes > 0 && <Stat name="Disk peak" value={bytes(usage.diskPeakBytes)} />}
+        <Stat name="Memory peak" value={sampled(usage.memoryPeakBytes)} note={`mean ${sampled(usage.memoryMeanBytes)}`} />
+        <Stat name="Disk peak" value={sampled(usage.diskPeakBytes)} />
         <Stat name="Network" value={bytes(usage.egressBytes)} note={`sent; ${bytes(usage.ingressBytes)} received`} />
         <Stat
           name="Agent tokens"
@@ -38,6 +38,9 @@ export function SessionUse({ session: { now, limits, usage } }: { session: Conso
     </>
   );
 }
+
+// Before the first sample, and if the engine does not measure it, there is no value.
+const sampled = (value: number): string => (value === 0 ? "–" : bytes(value));
 
 // How many processors were busy between the last two samples; null before the second.
 function useProcessors(now: ConsoleStats | null): number | null {
