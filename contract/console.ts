@@ -207,6 +207,24 @@ export interface ConsoleWebhook {
   dueSince: string | null;
 }
 
+export interface ConsoleSnapshot {
+  id: string;
+  // null: adopted by the operator, for templates.
+  partnerId: string | null;
+  name: string;
+  status: "creating" | "ready";
+  sessionId: string;
+  template: string;
+  // null: the engine does not say.
+  bytes: number | null;
+  createdAt: string;
+}
+
+// `use` counts all snapshots, not only those of the page.
+export interface ConsoleSnapshotList extends ConsoleList<ConsoleSnapshot> {
+  use: { count: number; bytes: number };
+}
+
 export interface ConsoleTemplate {
   name: string;
   description: string;

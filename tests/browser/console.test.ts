@@ -205,6 +205,7 @@ function defineTests(suite: BrowserSuite): void {
   });
 
   test("axe finds no serious violations on any page, light and dark", async () => {
+    expect((await suite.berth.api.call("POST", `/api/b2b/sessions/${ada.sessionId}/snapshots`, { name: "before" })).status).toBe(201);
     await using opened = await openConsole(suite, "/console");
     const { page } = opened;
     const found: Record<string, string[]> = {};
@@ -230,6 +231,7 @@ function defineTests(suite: BrowserSuite): void {
       sessions: ".table-row",
       [`sessions/${ada.sessionId}`]: ".timeline li",
       "partners/other": "td",
+      snapshots: "td",
       webhooks: ".page",
       templates: "td",
       "templates/new": "textarea",
@@ -240,6 +242,7 @@ function defineTests(suite: BrowserSuite): void {
       await page.goto(`${suite.berth.url}/console/${path}`);
       await look(path, until);
       if (path.startsWith("sessions/")) await lookAtDialog("Destroy");
+      if (path === "snapshots") await lookAtDialog(/^Delete/);
       if (path === "partners/other")
         for (const button of ["Change limits", "Change origins and branding", "Issue a key", /^Revoke/]) await lookAtDialog(button);
     }
@@ -253,13 +256,21 @@ function defineTests(suite: BrowserSuite): void {
       if (path === "account") await lookAtDialog("Change origins and branding");
     }
     expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
-    expect(Object.keys(found)).toHaveLength(42);
+    expect(Object.keys(found)).toHaveLength(46);
   });
 
-  test("a session is destroyed after a question", async () => {
-    await using opened = await openConsole(suite, `/console/sessions/${ada.sessionId}`);
+  test("a snapshot and a session are deleted after a question", async () => {
+    await using opened = await openConsole(suite, "/console/snapshots");
     const { page } = opened;
     await signIn(page, "Operator token", token);
+    const row = page.getByRole("row").filter({ hasText: "before" });
+    await expectVisible(row.getByText(/^\d+(\.\d)? [kM]B$/));
+    await row.getByRole("button", { name: /^Delete snp_/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await expectVisible(page.getByText("No snapshots yet. Partners take them over the API."));
+    await expectVisible(page.getByText("0, 0 B"));
+
+    await page.goto(`${suite.berth.url}/console/sessions/${ada.sessionId}`);
     const [openings, hosts] = [page.getByRole("region", { name: "Opened by" }), page.getByRole("region", { name: "Egress" })];
     await expectVisible(openings.getByText(/^Chrome \d+ on Linux$/));
     await expectVisible(hosts.getByRole("row").filter({ hasText: "192.0.2.7:80" }).getByText("refused"));

@@ -7,6 +7,7 @@ import { overviewRoute, type OverviewDeps } from "./overview-route.ts";
 import { partnerChangeRoutes, type PartnerChangeDeps } from "./partner-changes.ts";
 import { partnerRoutes, type PartnerRouteDeps } from "./partner-routes.ts";
 import { sessionRoutes, type SessionRouteDeps } from "./session-routes.ts";
+import { snapshotRoutes, type SnapshotRouteDeps } from "./snapshot-routes.ts";
 import { supportRoute, type SupportRouteDeps } from "./support-route.ts";
 import { systemRoutes, type SystemRouteDeps } from "./system-routes.ts";
 import { usageRoutes } from "./usage-routes.ts";
@@ -31,6 +32,7 @@ type AllDeps = ConsoleApiDeps &
   PartnerRouteDeps &
   PartnerChangeDeps &
   WebhookRouteDeps &
+  SnapshotRouteDeps &
   SupportRouteDeps &
   SystemRouteDeps & { usage: UsageReports };
 
@@ -45,6 +47,7 @@ export const consoleRoutes = (deps: AllDeps): ConsoleRoute[] => [
   overviewRoute(deps),
   ...sessionRoutes(deps),
   supportRoute(deps),
+  ...snapshotRoutes(deps),
   ...partnerRoutes(deps),
   ...partnerChangeRoutes(deps),
   ...usageRoutes(deps),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { newId } from "@berth/contract";
 import { CONSOLE_HEADER } from "@berth/contract/console.ts";
 import { HOUR, systemClock } from "../../clock.ts";
 import { issueKey } from "../../keys/keys.ts";
@@ -8,6 +9,7 @@ import { appendAudit } from "../../store/partners/audit.ts";
 import { addEgressHosts } from "../../store/session-logs/egress-hosts.ts";
 import { insertOpenings } from "../../store/session-logs/openings.ts";
 import { insertSessionRow, sessionRow } from "../../store/testing/session-row.ts";
+import { insertSnapshot } from "../../store/snapshots/write.ts";
 import { addUsage, dayOf } from "../../store/usage/days.ts";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
 import { consoleRoutes } from "./console.ts";
@@ -46,7 +48,7 @@ async function signIn(path: string, secret: string): Promise<string> {
   return headers.get("set-cookie")!.split(";")[0]!;
 }
 
-// Returns the ids of a session, a webhook, a delivery and a key of the other partner.
+// Returns the ids of a session, a webhook, a delivery, a key and a snapshot of the other partner.
 async function createOther(): Promise<string[]> {
   const key = await app.addPartner(OTHER, { name: `${OTHER} Ltd` });
   const nowMs = Date.now();
@@ -59,6 +61,10 @@ async function createOther(): Promise<string[]> {
   await insertOpenings(db, [
     { sessionId: row.id, openedAt: nowMs, address: "192.0.2.1", agent: `${OTHER} browser`, role: null, endedAt: null },
   ]);
+  const snapshotId = newId("snp", nowMs);
+  const snapshot = { sessionId: row.id, purpose: "keep", name: OTHER, template: "default" } as const;
+  const lease = { owner: "server", untilMs: nowMs };
+  await insertSnapshot(db, { id: snapshotId, partnerId: OTHER, ...snapshot, home: { driver: "oci", host: null }, lease, nowMs });
   const owner = { session_id: row.id, partner_id: OTHER, external_user_id: OTHER, template: "default" };
   await addUsage(db, [{ ...owner, day: dayOf(nowMs), running_ms: 987_654_000 }]);
   const webhook = (await app.call("POST", "/api/b2b/webhooks", { key, body: { url: `http://127.0.0.1:1/${OTHER}` } })).json as {
@@ -66,7 +72,7 @@ async function createOther(): Promise<string[]> {
   };
   const delivery = (await app.call("POST", `/api/b2b/webhooks/${webhook.id}/test`, { key })).json as { id: string };
   const { id: keyId } = await issueKey(db, systemClock, OTHER, { name: OTHER });
-  return [row.id, webhook.id, delivery.id, keyId];
+  return [row.id, webhook.id, delivery.id, keyId, snapshotId];
 }
 
 // The route with each id of the other partner in the place of its own, and with queries that name the other partner.
@@ -101,6 +107,7 @@ test("the same calls show an operator the other partner's data", async () => {
     `/sessions/${session}/egress`,
     "/partners",
     `/keys?partner=${OTHER}`,
+    "/snapshots",
     "/webhooks",
     `/webhooks/${webhook}/deliveries`,
     "/audit",

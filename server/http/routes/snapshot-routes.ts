@@ -41,16 +41,12 @@ export function addSnapshotRoutes(app: FastifyInstance, { snapshots, idempotency
   );
 
   addRoute(app, "listSnapshots", async (request): Promise<SnapshotList> => {
-    const { limit, ...filter } = parseQuery(request.query as Query);
+    const { limit, ...filter } = parseSnapshotQuery(request.query as Query);
     // One more than the page holds shows whether there is a next page.
-    const found = await snapshots.list(partnerIdOf(request), { ...filter, limit: limit + 1 });
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
-    const nextCursor = found.length > limit && last ? encodeCursor({ createdAt: last.createdAtMs, id: last.id }) : null;
-    return { data: page.map(toBody), nextCursor };
+    return toSnapshotPage(await snapshots.list(partnerIdOf(request), { ...filter, limit: limit + 1 }), limit, toSnapshotBody);
   });
 
-  addRoute(app, "getSnapshot", async (request) => toBody(await snapshots.get(partnerIdOf(request), idOf(request))));
+  addRoute(app, "getSnapshot", async (request) => toSnapshotBody(await snapshots.get(partnerIdOf(request), idOf(request))));
 
   addRoute(app, "deleteSnapshot", async (request): Promise<DeletedSnapshot> => {
     const id = idOf(request);
@@ -59,7 +55,7 @@ export function addSnapshotRoutes(app: FastifyInstance, { snapshots, idempotency
   });
 }
 
-function parseQuery(query: Query): { limit: number; sessionId?: string; after?: { createdAt: number; id: string } } {
+export function parseSnapshotQuery(query: Query): { limit: number; sessionId?: string; after?: { createdAt: number; id: string } } {
   const faults: { field: string; message: string }[] = [];
   const limit = parseLimit(query, faults);
   const sessionId = single(query, "sessionId", faults)?.replaceAll("\0", "");
@@ -71,9 +67,16 @@ function parseQuery(query: Query): { limit: number; sessionId?: string; after?: 
   return { limit, ...(sessionId !== undefined && { sessionId }), ...(after && { after }) };
 }
 
-const toCreated = (snapshot: StoredSnapshot): Result => ({ status: 201, body: toBody(snapshot) });
+export function toSnapshotPage<Row>(found: readonly StoredSnapshot[], limit: number, toRow: (snapshot: StoredSnapshot) => Row) {
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  const nextCursor = found.length > limit && last ? encodeCursor({ createdAt: last.createdAtMs, id: last.id }) : null;
+  return { data: page.map(toRow), nextCursor };
+}
 
-const toBody = (snapshot: StoredSnapshot): Snapshot => ({
+const toCreated = (snapshot: StoredSnapshot): Result => ({ status: 201, body: toSnapshotBody(snapshot) });
+
+export const toSnapshotBody = (snapshot: StoredSnapshot): Snapshot => ({
   id: snapshot.id,
   name: snapshot.name,
   status: snapshot.state === "ready" ? "ready" : "creating",

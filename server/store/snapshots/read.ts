@@ -67,14 +67,15 @@ export async function listSnapshots(db: Db, { partnerId, sessionId, limit, after
   return (await select.execute()).map(parseSnapshot);
 }
 
-// A partner's snapshots and their bytes, including those that are still being created or deleted.
-export async function snapshotUse(db: Db, partnerId: string): Promise<{ count: number; bytes: number }> {
-  const { count, bytes } = await db
+// A partner's snapshots and their bytes, including those that are still being created or deleted. null: of all partners, and of the
+// operator.
+export async function snapshotUse(db: Db, partnerId: string | null): Promise<{ count: number; bytes: number }> {
+  let select = db
     .selectFrom("snapshots")
     .select(({ fn }) => [fn.countAll().as("count"), fn.sum("bytes").as("bytes")])
-    .where("partner_id", "=", partnerId)
-    .where("purpose", "=", "keep")
-    .executeTakeFirstOrThrow();
+    .where("purpose", "=", "keep");
+  if (partnerId !== null) select = select.where("partner_id", "=", partnerId);
+  const { count, bytes } = await select.executeTakeFirstOrThrow();
   return { count: Number(count), bytes: Number(bytes ?? 0) };
 }
 

@@ -4,6 +4,7 @@ import { OverviewPage } from "../overview/overview-page.tsx";
 import { AccountPage } from "../partners/partner-detail.tsx";
 import { PartnersPage } from "../partners/partners-page.tsx";
 import { SessionsPage } from "../sessions/sessions-page.tsx";
+import { SnapshotsPage } from "../snapshots/snapshots-page.tsx";
 import { AuditPage } from "../system/audit-page.tsx";
 import { HealthPage } from "../system/health-page.tsx";
 import { TemplatesPage } from "../system/templates-page.tsx";
@@ -23,6 +24,7 @@ export const PAGES: readonly Page[] = [
   { name: "sessions", title: "Sessions", Content: SessionsPage },
   { name: "partners", title: "Partners", Content: PartnersPage, only: "operator" },
   { name: "account", title: "Keys and usage", Content: AccountPage, only: "partner" },
+  { name: "snapshots", title: "Snapshots", Content: SnapshotsPage },
   { name: "webhooks", title: "Webhooks", Content: WebhooksPage },
   { name: "templates", title: "Templates", Content: TemplatesPage, only: "operator" },
   { name: "health", title: "Health", Content: HealthPage, only: "operator" },
