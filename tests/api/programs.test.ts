@@ -24,6 +24,12 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
+test("a command of the server's user finds the address of the running server", async () => {
+  const { BERTH_PORT: _port, ...env } = server.env;
+  const { url } = await runCliForJson<{ url: string }>({ ...server, env }, "console", "token");
+  expect(url).toBe(`${server.url}/console`);
+});
+
 test("an operator destroys a session, and deletes a partner, from the command line while the server runs", async () => {
   const session = await berth.sessions.create({ externalUserId: "cli", autoStartAgent: false });
   expect((await runCli(server, "session", "list")).stdout).toContain(session.sessionId);

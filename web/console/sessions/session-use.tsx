@@ -25,7 +25,7 @@ export function SessionUse({ session: { now, limits, usage } }: { session: Conso
           value={duration(usage.runningSeconds * 1000)}
           note={`paused ${duration(usage.pausedSeconds * 1000)}, hibernated ${duration(usage.hibernatedSeconds * 1000)}`}
         />
-        <Stat name="CPU time" value={duration(usage.cpuSeconds * 1000)} />
+        <Stat name="CPU time" value={usage.cpuSeconds < 10 ? `${usage.cpuSeconds.toFixed(1)} s` : duration(usage.cpuSeconds * 1000)} />
         <Stat name="Memory peak" value={sampled(usage.memoryPeakBytes)} note={`mean ${sampled(usage.memoryMeanBytes)}`} />
         <Stat name="Disk peak" value={sampled(usage.diskPeakBytes)} />
         <Stat name="Network" value={bytes(usage.egressBytes)} note={`sent; ${bytes(usage.ingressBytes)} received`} />
