@@ -12,6 +12,8 @@ export interface SnapshotsTable {
   state: "creating" | "ready" | "deleting";
   name: string;
   template: string;
+  // The image of the repository that the session ran in; null if it was the template's.
+  image: string | null;
   driver: string;
   // The machine that has the files; null if they are not bound to one.
   host: string | null;

@@ -149,6 +149,12 @@ export function engineJourneys(
       expect((await step(own.session, "resume", { autoStartAgent: false })).status).toBe(200);
       expect((await berth.api.exec(own.session.sandboxId, "cat ran; echo $SHELL_COUNT")).stdout).toBe("once\nonce\n");
       expect(await engine.imageOf(own.session.sandboxId)).toBe(works);
+      // The double has no class of volumes that can be copied.
+      if (freezes) {
+        const fork = await berth.api.create({ source: { sessionId: own.session.sessionId } });
+        expect([await engine.imageOf(fork.sandboxId), (await berth.api.exec(fork.sandboxId, "cat ran")).stdout]).toEqual([works, "once\n"]);
+        await berth.api.call("DELETE", `/api/b2b/sessions/${fork.sessionId}`);
+      }
       for (const { sessionId } of [before, own.session, broken.session]) await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
       expect(await engine.leftovers(own.session.sandboxId)).toEqual([]);
     });

@@ -1,4 +1,5 @@
 import type { GitSource, Relay, Template } from "@berth/contract";
+import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 import type { SessionSetup, SetupState } from "../../store/sessions/session-setup.ts";
 import type { SessionFiles } from "../snapshots/snapshots.ts";
 import { GIT_RELAY, gitRelayOf, type SessionRelay } from "./session-relays.ts";
@@ -24,7 +25,7 @@ export interface NewSetup {
 // the create itself runs.
 export function newSetup(
   { source, files, setup: command, relays = [] }: SetupRequest,
-  template: Pick<Template, "setup" | "snapshot">,
+  template: Pick<Template, "setup" | "snapshot" | "allowedImages">,
   nowMs: number,
 ): NewSetup {
   const isSetUp = files !== undefined || (source === undefined && template.snapshot !== undefined);
@@ -36,7 +37,7 @@ export function newSetup(
       source: source
         ? { git: withoutSecrets(source.git), status: "pending", reason: null }
         : files
-          ? { ...files, status: "ready", reason: null }
+          ? { snapshotId: files.snapshotId, ...(files.sessionId && { sessionId: files.sessionId }), status: "ready", reason: null }
           : null,
       command: command ?? null,
       status: setupState ? "pending" : "none",
@@ -44,6 +45,8 @@ export function newSetup(
       // The files of a snapshot have the report of an earlier setup, whose number must be another one.
       attempt: isSetUp ? nowMs : 1,
       relays: relays.map(({ name, upstream, header }) => ({ name, upstream, header })),
+      ...(files?.image !== undefined &&
+        isImageAllowed(files.image, template.allowedImages ?? []) && { image: { name: files.image, status: "used" as const } }),
     },
     setupState,
     relays: [...relays, ...(source?.git.token === undefined ? [] : [gitRelayOf(source.git, source.git.token)])],

@@ -7,7 +7,7 @@ import { isAtHome, isPartnerSession, type Home, type PartnerSession } from "../.
 import { viewOf } from "../../store/sessions/view.ts";
 import { findSnapshot, listSnapshots, type StoredSnapshot } from "../../store/snapshots/read.ts";
 import type { ServerDirectory } from "../server-directory.ts";
-import type { FilesFrom, Snapshots } from "./snapshots.ts";
+import type { FilesFrom, SessionFiles, Snapshots } from "./snapshots.ts";
 import type { SnapshotWork } from "./snapshot-work.ts";
 
 export interface SnapshotsDeps {
@@ -58,11 +58,11 @@ export function createSnapshots({ store, work, home, servers, onEvent, log }: Sn
   }
 
   const withFiles: Snapshots["withFiles"] = async (partnerId, from, act) => {
-    if ("snapshotId" in from) return act({ snapshotId: (await findReady(partnerId, from.snapshotId)).id });
+    if ("snapshotId" in from) return act(filesOf(await findReady(partnerId, from.snapshotId)));
     const session = await findCopyable(partnerId, from.sessionId);
     const copy = await work.make(session, { purpose: "fork", name: "" });
     try {
-      return await act({ snapshotId: copy.id, sessionId: session.id });
+      return await act({ ...filesOf(copy), sessionId: session.id });
     } finally {
       await work
         .discard(copy)
@@ -93,6 +93,8 @@ export function createSnapshots({ store, work, home, servers, onEvent, log }: Sn
     onEvent,
   };
 }
+
+const filesOf = ({ id, image }: StoredSnapshot): SessionFiles => ({ snapshotId: id, ...(image !== null && { image }) });
 
 // A malformed id is looked up too, so that every 404 takes the same time.
 const UNUSED_ID: SnapshotId = `snp_${"0".repeat(26)}`;

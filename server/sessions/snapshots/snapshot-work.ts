@@ -49,9 +49,10 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
   const lease = (): Lease => ({ owner, untilMs: clock.now() + LEASE_MS });
 
   async function begin(session: PartnerSession, { purpose, name }: MakeOptions): Promise<StoredSnapshot> {
-    const { partnerId, id: sessionId, template } = session;
+    const { partnerId, id: sessionId, template, setup } = session;
+    const image = setup?.image?.status === "used" ? setup.image.name : null;
     const nowMs = clock.now();
-    const row = { id: newId("snp", nowMs), partnerId, sessionId, purpose, name, template, home, lease: lease(), nowMs };
+    const row = { id: newId("snp", nowMs), partnerId, sessionId, purpose, name, template, image, home, lease: lease(), nowMs };
     await store.transaction(async (tx) => {
       if (purpose === "keep") await checkQuota(tx, partnerId, { more: 1, bytes: 0 });
       await insertSnapshot(tx, row);

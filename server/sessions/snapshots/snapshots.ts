@@ -29,6 +29,8 @@ export type FilesFrom = { snapshotId: string } | { sessionId: string };
 export interface SessionFiles {
   snapshotId: SnapshotId;
   sessionId?: SessionId;
+  // The image of the repository that the files were used with.
+  image?: string;
 }
 
 export interface SnapshotLimits {

@@ -17,6 +17,7 @@ import { up as snapshots } from "./0014-snapshots.ts";
 import { up as volumes } from "./0015-volumes.ts";
 import { up as sessionLogs } from "./0016-session-logs.ts";
 import { up as identities } from "./0017-identities.ts";
+import { up as snapshotImage } from "./0018-snapshot-image.ts";
 
 export interface Migration {
   name: string;
@@ -43,4 +44,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "volumes", up: volumes },
   { name: "session-logs", up: sessionLogs },
   { name: "identities", up: identities },
+  { name: "snapshot-image", up: snapshotImage },
 ];

@@ -13,6 +13,8 @@ export interface StoredSnapshot {
   state: SnapshotsTable["state"];
   name: string;
   template: string;
+  // The image of the repository that the session ran in; null if it was the template's.
+  image: string | null;
   home: Home;
   bytes: number | null;
   leaseUntilMs: number | null;
@@ -27,6 +29,7 @@ export const parseSnapshot = (row: Selectable<SnapshotsTable>): StoredSnapshot =
   state: row.state,
   name: row.name,
   template: row.template,
+  image: row.image,
   home: { driver: row.driver, host: row.host },
   bytes: row.bytes === null ? null : Number(row.bytes),
   leaseUntilMs: row.lease_until,

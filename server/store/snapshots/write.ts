@@ -13,6 +13,7 @@ export interface NewSnapshot {
   purpose: StoredSnapshot["purpose"];
   name: string;
   template: string;
+  image?: string | null;
   home: Home;
   lease: Lease;
   nowMs: number;
@@ -29,6 +30,7 @@ export async function insertSnapshot(db: Db, { home, lease, nowMs, ...snapshot }
       state: "creating",
       name: snapshot.name,
       template: snapshot.template,
+      image: snapshot.image ?? null,
       driver: home.driver,
       host: home.host,
       bytes: null,
