@@ -113,7 +113,7 @@ function EmptyWorkspace() {
   return (
     <div className={dropping ? "empty dropping" : "empty"} onDragOver={onDragOver} onDragLeave={() => setDropping(false)} onDrop={onDrop}>
       <FilePlus size={28} strokeWidth={1.4} />
-      <p>No files yet. Create one, drop files here, or clone a repository in the terminal.</p>
+      <p>No files yet. Create one, drop files here, or clone a repository.</p>
       <div className="row">
         <button type="button" className="button" onClick={() => void startNew(workspace, "file", "")}>
           New file

@@ -1,3 +1,4 @@
+import "../styles/editor/toggles.css";
 import { CaseSensitive, ChevronRight, Regex, WholeWord } from "lucide-react";
 import { IconButton } from "../parts/icon-button.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";

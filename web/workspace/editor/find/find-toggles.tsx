@@ -1,3 +1,4 @@
+import "../../styles/editor/toggles.css";
 import { CaseSensitive, Regex, WholeWord } from "lucide-react";
 import { IconButton } from "../../parts/icon-button.tsx";
 import type { FindOptions } from "./find-state.ts";

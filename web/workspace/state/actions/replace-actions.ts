@@ -23,16 +23,17 @@ export async function replaceFound(workspace: Workspace, files: readonly FileMat
     if (files.length > 1) search.store.setState({ summary: `Replacing… ${done} of ${files.length} files` });
   });
   report(notices, result);
-  workspace.replacements.remember(result.changes);
   const done = `Replaced ${formatCount(result.matches, "match", "matches")} in ${formatCount(result.files, "file", "files")}.`;
-  if (result.matches > 0) notices.offer(done, { label: "Undo", run: () => void undoReplace(workspace) });
+  const notice = result.matches > 0 ? notices.offer(done, { label: "Undo", run: () => void undoReplace(workspace) }) : null;
+  workspace.replacements.remember({ changes: result.changes, notice });
   // Shows the remaining matches.
   search.edit({});
 }
 
 // Restores the files of the last replacement, except those that were changed since.
 export async function undoReplace(workspace: Workspace): Promise<void> {
-  const changes = workspace.replacements.take();
+  const { changes, notice } = workspace.replacements.take();
+  if (notice !== null) workspace.notices.dismiss(notice);
   if (changes.length === 0) return;
   const problems = await undoReplacement(workspace, changes);
   problems.slice(0, MAX_SHOWN).forEach((problem) => workspace.notices.error(problem));

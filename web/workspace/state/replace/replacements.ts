@@ -1,17 +1,24 @@
 import { createStore } from "zustand/vanilla";
 import type { FileReplacement } from "./replace-in-files.ts";
 
+interface Replacement {
+  changes: readonly FileReplacement[];
+  // The notice that offers to undo it.
+  notice: number | null;
+}
+
 // The last replacement in files, so that it can be undone.
 export function createReplacements() {
-  const store = createStore<{ changes: readonly FileReplacement[] }>(() => ({ changes: [] }));
+  const nothing: Replacement = { changes: [], notice: null };
+  const store = createStore<Replacement>(() => nothing);
   return {
     store,
-    remember: (changes: readonly FileReplacement[]) => store.setState({ changes }),
+    remember: (replacement: Replacement) => store.setState(replacement),
     // Returns the last replacement and forgets it.
-    take(): readonly FileReplacement[] {
-      const { changes } = store.getState();
-      store.setState({ changes: [] });
-      return changes;
+    take(): Replacement {
+      const last = store.getState();
+      store.setState(nothing);
+      return last;
     },
   };
 }
