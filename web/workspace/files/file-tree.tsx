@@ -48,7 +48,13 @@ export function FileTree() {
   };
   const drag = useTreeDrag(nodeAt);
 
-  const focusedIndex = useFocusedRow(scroller, { focused, index: rows.indexOf(focused ?? ""), count: rows.nodes.length });
+  const lastFocused = useRef(0);
+  const focusedIndex = useFocusedRow(scroller, {
+    focused,
+    index: rows.indexOf(focused ?? "", lastFocused.current),
+    count: rows.nodes.length,
+  });
+  useEffect(() => void (lastFocused.current = focusedIndex), [focusedIndex]);
   useEffect(() => {
     for (const path of expandedList) void files.ensure(path);
   }, [files, expandedList]);
