@@ -3,7 +3,11 @@ import type { Command } from "../palette/commands/command.ts";
 import { useWorkspaceState } from "../state/context.ts";
 
 // Until the dialogs are loaded, an empty one keeps what a person types out of the editor.
-const placeholder = <dialog ref={(dialog) => dialog?.showModal()} aria-label="Loading" />;
+const placeholder = (
+  <dialog ref={(dialog) => dialog?.showModal()} className="loading-dialog" aria-label="Loading">
+    <div className="spinner" />
+  </dialog>
+);
 
 export const OpenDialogs = lazyPart(() => import("./open-dialogs.tsx"), placeholder);
 
