@@ -167,4 +167,9 @@ test("an attempt runs once, an interrupted one says so, and it begins again afte
   expect(await daemon.fetch("/internal/setup")).toMatchObject({ status: 404 });
   await begin(long);
   expect(await untilEnded()).toMatchObject({ status: "done", exitCode: 0 });
+  // The server may have died before it learnt of the end.
+  await daemon.stop();
+  await daemon.restart();
+  await begin(long);
+  expect(await untilEnded()).toMatchObject({ status: "done", exitCode: 0 });
 });

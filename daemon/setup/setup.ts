@@ -75,9 +75,11 @@ export function createSetup({ terminals, workspace, files }: SetupDeps): Setup {
   async function begin(request: SetupRequest): Promise<void> {
     const { attempt } = request;
     const last = files.readReport(attempt);
-    // After a request for another image, the server begins again, whether or not the sandbox has that image now.
-    if (hasEnded(last) || (current?.attempt === attempt && last?.status !== "image")) return;
     const before = files.readPlan()?.terminalId;
+    // The report of an earlier daemon is given once more, because the server may not have received it.
+    if (hasEnded(last)) return void (current = { attempt, terminalId: before ?? "" });
+    // After a request for another image, the server begins again, whether or not the sandbox has that image now.
+    if (current?.attempt === attempt && last?.status !== "image") return;
     const plan = { ...request, workspace: workspace.root, terminalId: null };
     files.writePlan(plan);
     // Replaces what an earlier run of this attempt has reported, before the sandbox was started again.

@@ -1,7 +1,17 @@
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { Settings } from "typebox/system";
-import { ENV_LIMITS, ENV_NAME_RULE, METADATA_KEY_RULE, METADATA_LIMITS, type FieldFault } from "@berth/contract";
+import {
+  ENV_LIMITS,
+  ENV_NAME_RULE,
+  GIT_REF_PATTERN,
+  GIT_URL_PATTERN,
+  METADATA_KEY_RULE,
+  METADATA_LIMITS,
+  SOURCE_PATH_PATTERN,
+  VOLUME_PATH_PATTERN,
+  type FieldFault,
+} from "@berth/contract";
 
 // TypeBox stops after eight errors by default. Records of at most 100 and 50 entries, each with two faults, fit into this.
 Settings.Set({ maxErrors: 400 });
@@ -69,7 +79,7 @@ function messageOf(error: SchemaError): string {
     case "maximum":
       return `Must be at most ${error.params.limit}`;
     case "pattern":
-      return "Must not contain NUL";
+      return patternMessage(String(error.params.pattern));
     case "format":
       return "Must be a URL";
     case "enum":
@@ -78,6 +88,21 @@ function messageOf(error: SchemaError): string {
       return `${error.message[0]!.toUpperCase()}${error.message.slice(1)}`;
   }
 }
+
+// A caller cannot read a regular expression, so those that need more than a glance have a sentence.
+function patternMessage(pattern: string): string {
+  const known = PATTERN_RULES[pattern];
+  if (known) return known;
+  if (pattern.startsWith("^[^\\u0000]")) return "Must not contain NUL";
+  return pattern.startsWith("^[^\\u0000-") ? "Must not contain control characters" : `Must match ${pattern}`;
+}
+
+const PATTERN_RULES: Record<string, string> = {
+  [GIT_URL_PATTERN]: "Must be a URL that begins with http:// or https://, without a user, query and fragment",
+  [GIT_REF_PATTERN]: "Must be the name of a branch or tag, or a commit",
+  [SOURCE_PATH_PATTERN]: "Must be a path below the workspace, without . and ..",
+  [VOLUME_PATH_PATTERN]: "Must be a path below /mnt, /data or /home/user, without . and ..",
+};
 
 const withArticle = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);
 

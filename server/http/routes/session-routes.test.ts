@@ -213,6 +213,16 @@ describe("a create request", () => {
       "egress.hosts.1",
       "The template does not allow this host",
     ],
+    [
+      { externalUserId: "u", source: { git: { url: "git@example.com:shop.git" } } },
+      "source.git.url",
+      "Must be a URL that begins with http:// or https://, without a user, query and fragment",
+    ],
+    [
+      { externalUserId: "u", volumes: [{ name: "Cache", path: "/data/cache", mode: "ro" }] },
+      "volumes.0.name",
+      "Must match ^[a-z0-9][a-z0-9-]{0,62}$",
+    ],
     [{ externalUserId: "u", template: 5 }, "template", "Must be a string"],
     [{ externalUserId: "u", template: "" }, "template", "Not a configured template"],
     [{ externalUserId: "u", envVars: [] }, "envVars", "Must be an object"],
