@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { editor, eventually, launchChromium, openWorkspace, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
 import { runCli } from "../support/servers/cli.ts";
-import { describeWith, machine, type Missing } from "../support/machine.ts";
+import { describeWith, machine, testWith, type Missing } from "../support/machine.ts";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
 import { freePort } from "../support/servers/port.ts";
 
@@ -28,17 +28,18 @@ export interface TestedEngine {
 export interface JourneyOptions {
   freezes: boolean;
   missing?: Missing;
-  inBrowser?: boolean;
-  // Whether `berth down` and the egress policy are tested.
-  inFull?: boolean;
+  // A variant of an engine whose other journeys are complete. It runs only the journeys in which variants differ, unless
+  // BERTH_TEST_DRIVERS=all.
+  isVariant?: boolean;
 }
 
 // The journeys of a partner and a person, unchanged, on another engine than the default, with the real server and browser.
 export function engineJourneys(
   name: string,
   prepare: () => Promise<TestedEngine>,
-  { freezes, missing, inBrowser = true, inFull = true }: JourneyOptions,
+  { freezes, missing, isVariant = false }: JourneyOptions,
 ): void {
+  const sameInVariants = isVariant && process.env["BERTH_TEST_DRIVERS"] !== "all" ? "the same in all variants" : undefined;
   describeWith(missing, name, () => {
     let engine: TestedEngine;
     let berth: Berth;
@@ -117,7 +118,7 @@ export function engineJourneys(
       await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
     });
 
-    test("a killed server finds its sessions again", async () => {
+    testWith(sameInVariants, "a killed server finds its sessions again", async () => {
       const session = await berth.api.create();
       await berth.api.exec(session.sandboxId, "echo kept > note");
       await berth.kill();
@@ -159,81 +160,73 @@ export function engineJourneys(
       expect(await engine.leftovers(own.session.sandboxId)).toEqual([]);
     });
 
-    if (inFull) testEgressAndDown();
-    if (inBrowser) testInBrowser();
+    testWith(sameInVariants, "egress follows the template's policy", async () => {
+      const session = await berth.api.create();
+      const ask = (url: string) => {
+        const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
+        return berth.api.exec(session.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
+      };
+      expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
+      expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
+      await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+    });
 
-    function testEgressAndDown(): void {
-      test("egress follows the template's policy", async () => {
-        const session = await berth.api.create();
-        const ask = (url: string) => {
-          const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
-          return berth.api.exec(session.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
-        };
-        expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
-        expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
-        await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+    testWith(sameInVariants, "berth down ends every sandbox and keeps the files; with --delete it leaves nothing behind", async () => {
+      const egress = engine.env["BERTH_EGRESS_LISTEN"]?.split(":")[0];
+      const proxy = egress === undefined ? undefined : `${engine.env["BERTH_EGRESS_ADDRESS"]!.split(":")[0]}:${await freePort(egress)}`;
+      await using own = await startBerth({
+        BERTH_LOG_LEVEL: "warn",
+        BERTH_POOL_SIZE: "1",
+        ...engine.env,
+        // This is another installation than the server above, and a warm pool belongs to one installation.
+        BERTH_KUBERNETES_WARM_POOLS: "",
+        BERTH_INSTALLATION: `down-${randomBytes(4).toString("hex")}`,
+        ...(proxy === undefined ? {} : { BERTH_EGRESS_LISTEN: proxy, BERTH_EGRESS_ADDRESS: proxy }),
       });
+      const neighbour = await berth.api.create();
+      const running = await own.api.create();
+      await own.api.exec(running.sandboxId, "echo kept > note");
+      const paused = await own.api.create();
+      expect((await own.api.call("POST", `/api/b2b/sessions/${paused.sessionId}/pause`)).status).toBe(200);
+      await own.kill();
 
-      test("berth down ends every sandbox and keeps the files; with --delete it leaves nothing behind", async () => {
-        const egress = engine.env["BERTH_EGRESS_LISTEN"]?.split(":")[0];
-        const proxy = egress === undefined ? undefined : `${engine.env["BERTH_EGRESS_ADDRESS"]!.split(":")[0]}:${await freePort(egress)}`;
-        await using own = await startBerth({
-          BERTH_LOG_LEVEL: "warn",
-          BERTH_POOL_SIZE: "1",
-          ...engine.env,
-          // This is another installation than the server above, and a warm pool belongs to one installation.
-          BERTH_KUBERNETES_WARM_POOLS: "",
-          BERTH_INSTALLATION: `down-${randomBytes(4).toString("hex")}`,
-          ...(proxy === undefined ? {} : { BERTH_EGRESS_LISTEN: proxy, BERTH_EGRESS_ADDRESS: proxy }),
-        });
-        const neighbour = await berth.api.create();
-        const running = await own.api.create();
-        await own.api.exec(running.sandboxId, "echo kept > note");
-        const paused = await own.api.create();
-        expect((await own.api.call("POST", `/api/b2b/sessions/${paused.sessionId}/pause`)).status).toBe(200);
-        await own.kill();
+      const kept = await runCli(own, "down", "--yes", "--json");
+      expect(kept).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(kept.stdout)).toMatchObject({ ended: { orphans: 0, failures: [] }, files: null });
+      await own.start();
+      expect((await own.api.call("GET", `/api/b2b/sessions/${running.sessionId}`)).body).toMatchObject({ status: "paused" });
+      expect((await own.api.call("POST", `/api/b2b/sessions/${running.sessionId}/resume`, { autoStartAgent: false })).status).toBe(200);
+      expect((await own.api.exec(running.sandboxId, "cat note")).stdout).toBe("kept\n");
 
-        const kept = await runCli(own, "down", "--yes", "--json");
-        expect(kept).toMatchObject({ code: 0, stderr: "" });
-        expect(JSON.parse(kept.stdout)).toMatchObject({ ended: { orphans: 0, failures: [] }, files: null });
-        await own.start();
-        expect((await own.api.call("GET", `/api/b2b/sessions/${running.sessionId}`)).body).toMatchObject({ status: "paused" });
-        expect((await own.api.call("POST", `/api/b2b/sessions/${running.sessionId}/resume`, { autoStartAgent: false })).status).toBe(200);
-        expect((await own.api.exec(running.sandboxId, "cat note")).stdout).toBe("kept\n");
-
-        const deleted = await runCli(own, "down", "--yes", "--json", "--delete");
-        expect(deleted).toMatchObject({ code: 0, stderr: "" });
-        expect(JSON.parse(deleted.stdout)).toMatchObject({ server: expect.any(Number), ended: { destroyed: 2, failures: [] } });
-        for (const { sandboxId } of [running, paused]) expect(await engine.leftovers(sandboxId)).toEqual([]);
-        expect(existsSync(own.dataDir)).toBe(false);
-        expect((await berth.api.exec(neighbour.sandboxId, "echo untouched")).stdout).toBe("untouched\n");
-        await berth.api.call("DELETE", `/api/b2b/sessions/${neighbour.sessionId}`);
+      const deleted = await runCli(own, "down", "--yes", "--json", "--delete");
+      expect(deleted).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(deleted.stdout)).toMatchObject({ server: expect.any(Number), ended: { destroyed: 2, failures: [] } });
+      for (const { sandboxId } of [running, paused]) expect(await engine.leftovers(sandboxId)).toEqual([]);
+      expect(existsSync(own.dataDir)).toBe(false);
+      expect((await berth.api.exec(neighbour.sandboxId, "echo untouched")).stdout).toBe("untouched\n");
+      await berth.api.call("DELETE", `/api/b2b/sessions/${neighbour.sessionId}`);
+    });
+    describeWith(sameInVariants ?? machine.chromium, "in the browser", () => {
+      let browser: Browser;
+      beforeAll(async () => {
+        browser = await launchChromium();
       });
-    }
+      afterAll(() => browser?.close());
 
-    function testInBrowser(): void {
-      describeWith(machine.chromium, "in the browser", () => {
-        let browser: Browser;
-        beforeAll(async () => {
-          browser = await launchChromium();
-        });
-        afterAll(() => browser?.close());
-
-        test("a person edits a file and uses the terminal, before and after pause and resume", async () => {
-          await using workspace = await openWorkspace(berth, browser, { files: { "a.txt": "before\n" } });
-          const { page } = workspace;
-          await openFile(page, "a.txt");
-          await typeInTerminal(page, "echo changed-in-terminal > a.txt\n");
-          await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
-          expect((await step(workspace.session, "pause")).status).toBe(200);
-          expect((await step(workspace.session, "resume", { autoStartAgent: false })).status).toBe(200);
-          await page.goto(await workspace.link());
-          await openFile(page, "a.txt");
-          await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
-          await typeInTerminal(page, "echo back-$((40+2))\n");
-          await eventually(() => screenText(page)).toContain("back-42");
-        });
+      test("a person edits a file and uses the terminal, before and after pause and resume", async () => {
+        await using workspace = await openWorkspace(berth, browser, { files: { "a.txt": "before\n" } });
+        const { page } = workspace;
+        await openFile(page, "a.txt");
+        await typeInTerminal(page, "echo changed-in-terminal > a.txt\n");
+        await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
+        expect((await step(workspace.session, "pause")).status).toBe(200);
+        expect((await step(workspace.session, "resume", { autoStartAgent: false })).status).toBe(200);
+        await page.goto(await workspace.link());
+        await openFile(page, "a.txt");
+        await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
+        await typeInTerminal(page, "echo back-$((40+2))\n");
+        await eventually(() => screenText(page)).toContain("back-42");
       });
-    }
+    });
   });
 }

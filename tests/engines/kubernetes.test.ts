@@ -36,8 +36,7 @@ for (const [workload, cluster, env] of [
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    // The browser does not depend on the kind of workload, and `berth down` is the same with and without a warm pool.
-    { freezes: false, inBrowser: workload === "Sandbox", inFull: workload !== "SandboxWarmPool" },
+    { freezes: false, isVariant: workload !== "Sandbox" },
   );
 
 engineJourneys(
