@@ -8,6 +8,8 @@ export interface AwaitDaemonOptions {
   dial: (signal: AbortSignal) => Promise<Socket>;
   // False once the daemon's process has ended, so that it can never answer.
   alive: () => boolean | Promise<boolean>;
+  // How often `alive` is called at most, if it is expensive.
+  aliveEveryMs?: number;
   timeoutMs: number;
   pollMs?: number;
   // The folder in which the daemon creates its socket. A change there ends the wait for the next poll.
@@ -22,16 +24,20 @@ let waiting = 0;
 // Resolves as soon as the daemon answers GET /health. Rejects with `sandbox_failed` if its process has ended, and with
 // `sandbox_timeout` if it does not answer in time.
 export async function awaitDaemon(options: AwaitDaemonOptions, signal: AbortSignal): Promise<void> {
-  const { dial, alive, timeoutMs, pollMs = 3, socketFolder } = options;
+  const { dial, alive, aliveEveryMs = 0, timeoutMs, pollMs = 3, socketFolder } = options;
   const endMs = performance.now() + timeoutMs;
+  let checkedMs = performance.now();
   if (await daemonAnswers(dial, signal)) return;
   using folder = watchFolder(socketFolder);
   waiting++;
   try {
     while (!(await daemonAnswers(dial, signal))) {
-      if (!(await alive())) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended before it answered") });
-      if (performance.now() > endMs)
-        throw new AppError("sandbox_timeout", { cause: new Error(`the daemon did not answer within ${timeoutMs} ms`) });
+      const nowMs = performance.now();
+      if (nowMs - checkedMs >= aliveEveryMs) {
+        if (!(await alive())) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended before it answered") });
+        checkedMs = nowMs;
+      }
+      if (nowMs > endMs) throw new AppError("sandbox_timeout", { cause: new Error(`the daemon did not answer within ${timeoutMs} ms`) });
       await folder.change((folder.isWatched ? POLL_WATCHED_MS : pollMs) + waiting);
       signal.throwIfAborted();
     }

@@ -31,6 +31,8 @@ export interface DockerOptions {
   lateEventMs?: number;
 }
 
+// The Engine answers every sandbox that starts, and the sandboxes of a burst start slowly.
+const ALIVE_EVERY_MS = 250;
 // For cleaning up after the caller's signal has aborted.
 const UNDO_TIMEOUT_MS = 30_000;
 
@@ -60,7 +62,14 @@ export function createDockerDriver(options: DockerOptions): Driver {
     if (isUp) await freezer.thaw(id, signal);
     else await startContainer(spec, signal);
     await awaitDaemon(
-      { dial: (bounded) => dial(id, bounded), alive: () => containers.isUp(id, signal), timeoutMs: startTimeoutMs, pollMs: 10 },
+      {
+        dial: (bounded) => dial(id, bounded),
+        alive: () => containers.isUp(id, signal),
+        aliveEveryMs: ALIVE_EVERY_MS,
+        timeoutMs: startTimeoutMs,
+        pollMs: 10,
+        socketFolder: storage.foldersOf(id).control,
+      },
       signal,
     );
     return !isUp;
