@@ -19,6 +19,7 @@ const BERTH_FILES = new Set([
   ...PRIVATE_FILES,
   "sandboxes",
   "snapshots",
+  "volumes",
   "containers",
   "egress",
   "probe",

@@ -27,7 +27,9 @@ describeWith(await machine.oci(), "berth down", () => {
     const create = () => berth.api.create({ autoStartAgent: false, envVars: { NAME: "value" } });
     const running = await create();
     await berth.api.exec(running.sandboxId, "(sleep 1000 > /dev/null 2>&1 &)");
-    const paused = await create();
+    expect((await berth.api.call("POST", "/api/b2b/volumes", { name: "cache", sizeMb: 32 })).status).toBe(201);
+    const volumes = [{ name: "cache", path: "/home/user/cache", mode: "rw" }];
+    const paused = await berth.api.create({ autoStartAgent: false, volumes });
     await step(berth, paused.sessionId, "pause");
     const orphan = await create();
     await berth.stop();
