@@ -9,8 +9,8 @@ import { appendAudit } from "../../store/partners/audit.ts";
 import { createMemoryBuckets } from "../limits/memory-buckets.ts";
 import type { Buckets } from "../limits/rate-limit.ts";
 import { parseRequiredBody } from "../requests/request-body.ts";
-import { addOidcRoutes, type OidcRouteDeps } from "./oidc-routes.ts";
-import { accessOf, consoleCookies, requireOwnPage, requireViewer, type Access } from "./access.ts";
+import { addOidcRoutes, type OidcRouteDeps } from "./access/oidc-routes.ts";
+import { accessOf, consoleCookies, requireOwnPage, requireViewer, type Access } from "./access/access.ts";
 
 // A call of the console. Both consoles have the same ones, except those for operators only.
 export interface ConsoleRoute {

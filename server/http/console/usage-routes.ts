@@ -4,7 +4,7 @@ import { usageCsv } from "../../usage/usage-csv.ts";
 import type { UsageReports } from "../../usage/usage-reports.ts";
 import { daysOf, type UsageRequest } from "../../usage/usage-request.ts";
 import type { ConsoleRoute } from "./console-api.ts";
-import { requirePartner } from "./partner-routes.ts";
+import { requirePartner } from "./partners/partner-routes.ts";
 
 // The usage of a partner by day, in the last 30 days.
 export function usageRoutes({ usage, clock }: { usage: UsageReports; clock: Clock }): ConsoleRoute[] {

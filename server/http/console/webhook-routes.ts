@@ -8,7 +8,7 @@ import type { Store } from "../../store/open.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
 import { encodeDeliveryCursor, parseDeliveryFilter, toDelivery } from "../routes/webhook-routes.ts";
 import type { Query } from "../session-format/list-query.ts";
-import type { Access } from "./access.ts";
+import type { Access } from "./access/access.ts";
 import type { ConsoleRoute } from "./console-api.ts";
 
 export interface WebhookRouteDeps {

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { CONSOLE_HEADER } from "@berth/contract/console.ts";
-import { HOUR } from "../../clock.ts";
-import { createOidcProvider, type OidcProvider } from "../../keys/oidc-provider.ts";
-import { ruleFor } from "../../keys/oidc-rules.ts";
-import { listOperatorTokens, revokeOperatorToken } from "../../keys/operator-tokens.ts";
-import { CLIENT, startIdentityProvider, type IdentityProvider } from "../../keys/testing/identity-provider.ts";
-import { listAudit } from "../../store/partners/audit.ts";
-import { createTestClock } from "../../testing/test-clock.ts";
-import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
+import { HOUR } from "../../../clock.ts";
+import { createOidcProvider, type OidcProvider } from "../../../keys/oidc-provider.ts";
+import { ruleFor } from "../../../keys/oidc-rules.ts";
+import { listOperatorTokens, revokeOperatorToken } from "../../../keys/operator-tokens.ts";
+import { CLIENT, startIdentityProvider, type IdentityProvider } from "../../../keys/testing/identity-provider.ts";
+import { listAudit } from "../../../store/partners/audit.ts";
+import { createTestClock } from "../../../testing/test-clock.ts";
+import { startTestApp, TEST_BASE_URL, type TestApp } from "../../testing/test-app.ts";
 
 const ADA = { email: "ada@example.com", email_verified: true };
 const allow = ["ada@example.com", "@ops.example.com", "groups=operators"];

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SessionId } from "@berth/contract";
 import { CONSOLE_HEADER, type ConsolePartnerDetail } from "@berth/contract/console.ts";
-import { HOUR, systemClock } from "../../clock.ts";
-import { issueOperatorToken } from "../../keys/operator-tokens.ts";
-import { getPartner } from "../../keys/partners.ts";
-import { insertSessionRow, sessionRow } from "../../store/testing/session-row.ts";
-import { listAudit } from "../../store/partners/audit.ts";
-import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
+import { HOUR, systemClock } from "../../../clock.ts";
+import { issueOperatorToken } from "../../../keys/operator-tokens.ts";
+import { getPartner } from "../../../keys/partners.ts";
+import { insertSessionRow, sessionRow } from "../../../store/testing/session-row.ts";
+import { listAudit } from "../../../store/partners/audit.ts";
+import { startTestApp, TEST_BASE_URL, type TestApp } from "../../testing/test-app.ts";
 
 const OWN = { origin: TEST_BASE_URL, [CONSOLE_HEADER]: "1" };
 const LOGO = `data:image/svg+xml;base64,${Buffer.from("<svg/>").toString("base64")}`;

@@ -2,14 +2,14 @@ import type { FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
 import type { ConsoleSupportLink } from "@berth/contract/console.ts";
 import { SUPPORT_VISITOR } from "@berth/contract/visitor.ts";
-import type { Clock } from "../../clock.ts";
-import type { Tickets } from "../../gateway/access/launch-ticket.ts";
-import { getPartner } from "../../keys/partners.ts";
-import type { ServerDirectory } from "../../sessions/server-directory.ts";
-import type { Sessions } from "../../sessions/sessions.ts";
-import type { Store } from "../../store/open.ts";
-import { appendAudit } from "../../store/partners/audit.ts";
-import type { ConsoleRoute } from "./console-api.ts";
+import type { Clock } from "../../../clock.ts";
+import type { Tickets } from "../../../gateway/access/launch-ticket.ts";
+import { getPartner } from "../../../keys/partners.ts";
+import type { ServerDirectory } from "../../../sessions/server-directory.ts";
+import type { Sessions } from "../../../sessions/sessions.ts";
+import type { Store } from "../../../store/open.ts";
+import { appendAudit } from "../../../store/partners/audit.ts";
+import type { ConsoleRoute } from "../console-api.ts";
 import { requireSession } from "./session-detail.ts";
 
 export interface SupportRouteDeps {

@@ -1,10 +1,10 @@
 import { isSessionId, type FieldFault } from "@berth/contract";
 import { CONSOLE_PAGE_ROWS, STATUS_FILTERS, type ConsoleList, type ConsoleSession, type StatusFilter } from "@berth/contract/console.ts";
-import { findConsoleSessions, listConsoleSessions, type ConsoleFilter, type ConsoleRow } from "../../store/console/session-list.ts";
-import type { Store } from "../../store/open.ts";
-import { statusOf } from "../../store/sessions/session.ts";
-import { requireNoFaults } from "../requests/field-faults.ts";
-import { decodeCursor, encodeCursor, single, type Query } from "../session-format/list-query.ts";
+import { findConsoleSessions, listConsoleSessions, type ConsoleFilter, type ConsoleRow } from "../../../store/console/session-list.ts";
+import type { Store } from "../../../store/open.ts";
+import { statusOf } from "../../../store/sessions/session.ts";
+import { requireNoFaults } from "../../requests/field-faults.ts";
+import { decodeCursor, encodeCursor, single, type Query } from "../../session-format/list-query.ts";
 
 // A page of sessions that match the query, or those whose ids it names.
 export async function readSessionList(store: Store, partnerId: string | null, query: Query): Promise<ConsoleList<ConsoleSession>> {

@@ -7,16 +7,16 @@ import {
   type ConsoleSessionDetail,
   type SessionAction,
 } from "@berth/contract/console.ts";
-import type { ChangeOptions, Sessions } from "../../sessions/sessions.ts";
-import { appendAudit } from "../../store/partners/audit.ts";
-import { openingsOf, type Opening } from "../../store/session-logs/openings.ts";
-import { spanOf } from "../../tracing/span.ts";
-import { parseRequiredBody } from "../requests/request-body.ts";
-import type { Query } from "../session-format/list-query.ts";
-import { readEgressLog } from "../session-format/egress-log.ts";
-import { parseUpdate } from "../session-format/session-requests.ts";
-import type { Access } from "./access.ts";
-import type { ConsoleRoute } from "./console-api.ts";
+import type { ChangeOptions, Sessions } from "../../../sessions/sessions.ts";
+import { appendAudit } from "../../../store/partners/audit.ts";
+import { openingsOf, type Opening } from "../../../store/session-logs/openings.ts";
+import { spanOf } from "../../../tracing/span.ts";
+import { parseRequiredBody } from "../../requests/request-body.ts";
+import type { Query } from "../../session-format/list-query.ts";
+import { readEgressLog } from "../../session-format/egress-log.ts";
+import { parseUpdate } from "../../session-format/session-requests.ts";
+import type { Access } from "../access/access.ts";
+import type { ConsoleRoute } from "../console-api.ts";
 import { readSessionDetail, requireSession, type SessionDetailDeps } from "./session-detail.ts";
 import { readSessionList } from "./session-list.ts";
 

@@ -1,17 +1,17 @@
 import { AppError, isSessionId, type SandboxId, type Template } from "@berth/contract";
 import type { ConsoleSessionDetail, ConsoleStats } from "@berth/contract/console.ts";
-import type { Clock } from "../../clock.ts";
-import { getPartner } from "../../keys/partners.ts";
-import { limitTemplate } from "../../session-limits.ts";
-import { eventsOfSession, findSessionRow, readSessionUsage } from "../../store/console/session-detail.ts";
-import type { Store } from "../../store/open.ts";
-import { listAudit } from "../../store/partners/audit.ts";
-import type { SessionRow } from "../../store/sessions/parse-session.ts";
-import { parseRules } from "../../store/sessions/rules.ts";
-import { parseSetup, type SessionSetup } from "../../store/sessions/session-setup.ts";
-import type { Home } from "../../store/sessions/session.ts";
-import type { Access } from "./access.ts";
-import { toConsoleAudit } from "./audit-entries.ts";
+import type { Clock } from "../../../clock.ts";
+import { getPartner } from "../../../keys/partners.ts";
+import { limitTemplate } from "../../../session-limits.ts";
+import { eventsOfSession, findSessionRow, readSessionUsage } from "../../../store/console/session-detail.ts";
+import type { Store } from "../../../store/open.ts";
+import { listAudit } from "../../../store/partners/audit.ts";
+import type { SessionRow } from "../../../store/sessions/parse-session.ts";
+import { parseRules } from "../../../store/sessions/rules.ts";
+import { parseSetup, type SessionSetup } from "../../../store/sessions/session-setup.ts";
+import type { Home } from "../../../store/sessions/session.ts";
+import type { Access } from "../access/access.ts";
+import { toConsoleAudit } from "../audit-entries.ts";
 import { toConsoleSession } from "./session-list.ts";
 
 export interface SessionDetailDeps {

@@ -1,15 +1,15 @@
 import type { FastifyRequest } from "fastify";
 import { AppError, type Key, type KeyWithSecret } from "@berth/contract";
 import type { ConsoleList, ConsolePartner } from "@berth/contract/console.ts";
-import type { Clock } from "../../clock.ts";
-import type { OwnKeys } from "../../keys/own-keys.ts";
-import { listPartnerUse, type PartnerUse } from "../../store/console/partner-list.ts";
-import type { Store } from "../../store/open.ts";
-import { appendAudit } from "../../store/partners/audit.ts";
-import { parseOptionalBody } from "../requests/request-body.ts";
-import { parseCreateKey, parseRotateKey, toIssuedBody, toKeyBody, toRotatedBody } from "../routes/key-bodies.ts";
-import type { Access } from "./access.ts";
-import type { ConsoleRoute } from "./console-api.ts";
+import type { Clock } from "../../../clock.ts";
+import type { OwnKeys } from "../../../keys/own-keys.ts";
+import { listPartnerUse, type PartnerUse } from "../../../store/console/partner-list.ts";
+import type { Store } from "../../../store/open.ts";
+import { appendAudit } from "../../../store/partners/audit.ts";
+import { parseOptionalBody } from "../../requests/request-body.ts";
+import { parseCreateKey, parseRotateKey, toIssuedBody, toKeyBody, toRotatedBody } from "../../routes/key-bodies.ts";
+import type { Access } from "../access/access.ts";
+import type { ConsoleRoute } from "../console-api.ts";
 
 export interface PartnerRouteDeps {
   store: Store;

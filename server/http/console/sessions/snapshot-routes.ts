@@ -1,13 +1,13 @@
 import { AppError, isSnapshotId } from "@berth/contract";
 import type { ConsoleSnapshot, ConsoleSnapshotList } from "@berth/contract/console.ts";
-import type { Clock } from "../../clock.ts";
-import type { Snapshots, StoredSnapshot } from "../../sessions/snapshots/snapshots.ts";
-import type { Store } from "../../store/open.ts";
-import { appendAudit } from "../../store/partners/audit.ts";
-import { findSnapshot, listSnapshots, snapshotUse } from "../../store/snapshots/read.ts";
-import { parseSnapshotQuery, toSnapshotBody, toSnapshotPage } from "../routes/snapshot-routes.ts";
-import type { Query } from "../session-format/list-query.ts";
-import type { ConsoleRoute } from "./console-api.ts";
+import type { Clock } from "../../../clock.ts";
+import type { Snapshots, StoredSnapshot } from "../../../sessions/snapshots/snapshots.ts";
+import type { Store } from "../../../store/open.ts";
+import { appendAudit } from "../../../store/partners/audit.ts";
+import { findSnapshot, listSnapshots, snapshotUse } from "../../../store/snapshots/read.ts";
+import { parseSnapshotQuery, toSnapshotBody, toSnapshotPage } from "../../routes/snapshot-routes.ts";
+import type { Query } from "../../session-format/list-query.ts";
+import type { ConsoleRoute } from "../console-api.ts";
 
 export interface SnapshotRouteDeps {
   store: Store;

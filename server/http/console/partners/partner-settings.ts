@@ -13,10 +13,10 @@ import {
   timeoutAction,
   yesOrNo,
   type Kind,
-} from "../../keys/partner-fields.ts";
-import type { Partner, PartnerChanges } from "../../keys/partners.ts";
-import { requireNoFaults } from "../requests/field-faults.ts";
-import { parseOptionalBody } from "../requests/request-body.ts";
+} from "../../../keys/partner-fields.ts";
+import type { Partner, PartnerChanges } from "../../../keys/partners.ts";
+import { requireNoFaults } from "../../requests/field-faults.ts";
+import { parseOptionalBody } from "../../requests/request-body.ts";
 
 // The forms for a partner's settings. Every value is text, as a person types it, and an empty one means none. They are checked by
 // the code that checks the arguments of `berth partner update`.

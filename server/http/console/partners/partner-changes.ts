@@ -1,13 +1,13 @@
 import type { FastifyRequest } from "fastify";
 import type { ConsolePartnerDetail } from "@berth/contract/console.ts";
-import type { Clock } from "../../clock.ts";
-import { getPartner, updatePartner, type Partner, type PartnerChanges } from "../../keys/partners.ts";
-import { countLive } from "../../store/sessions/count.ts";
-import type { Store } from "../../store/open.ts";
-import { appendAudit } from "../../store/partners/audit.ts";
-import { lockPartner } from "../../store/partners/partners.ts";
-import type { Access } from "./access.ts";
-import type { ConsoleRoute } from "./console-api.ts";
+import type { Clock } from "../../../clock.ts";
+import { getPartner, updatePartner, type Partner, type PartnerChanges } from "../../../keys/partners.ts";
+import { countLive } from "../../../store/sessions/count.ts";
+import type { Store } from "../../../store/open.ts";
+import { appendAudit } from "../../../store/partners/audit.ts";
+import { lockPartner } from "../../../store/partners/partners.ts";
+import type { Access } from "../access/access.ts";
+import type { ConsoleRoute } from "../console-api.ts";
 import { requirePartner, toConsolePartner } from "./partner-routes.ts";
 import { parseAppearance, parseLimits, parseSupport, requireVersion, versionOf } from "./partner-settings.ts";
 
