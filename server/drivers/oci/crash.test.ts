@@ -10,7 +10,7 @@ import { describeWith } from "../../../tests/support/machine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { readConfig } from "../../config/config.ts";
 import { silentLog } from "../../log.ts";
-import { createVolumes } from "../host/volumes.ts";
+import { createVolumes } from "../host/disks/volumes.ts";
 import { findRemainingResources } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";

@@ -6,7 +6,7 @@ import type { SandboxSpec } from "../driver.ts";
 import { processLimits } from "../host/isolation/host-limits.ts";
 import { PLAIN_PATH } from "../host/run.ts";
 import type { NamedVolumes } from "../host/named-volumes/named-volumes.ts";
-import type { Volumes } from "../host/volumes.ts";
+import type { Volumes } from "../host/disks/volumes.ts";
 import { bundleConfig } from "./bundle.ts";
 import type { Cgroups } from "./cgroups/cgroups.ts";
 import { openControlFolder } from "./filesystem/control-folder.ts";

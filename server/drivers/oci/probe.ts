@@ -15,7 +15,7 @@ import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/un
 import { privateMountPaths } from "./runtime/private-mounts.ts";
 import { pickUserIds } from "./users/user-ids.ts";
 import { openUserNamespace } from "./users/user-namespace.ts";
-import { probeVolumes } from "../host/volumes.ts";
+import { probeVolumes } from "../host/disks/volumes.ts";
 
 export type OciProbe = { usable: false; reason: string } | { usable: true; reason: string; runtime: string; boundDisks: boolean };
 

@@ -9,7 +9,7 @@ import type { Log } from "../../log.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver, SandboxCondition, SandboxSpec, TakenSnapshot } from "../driver.ts";
-import { createFolderSnapshots } from "../host/folder-snapshots.ts";
+import { createFolderSnapshots } from "../host/disks/folder-snapshots.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/process-table.ts";
 import { mustRun, PLAIN_PATH } from "../host/run.ts";

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { describeWith, machine, type Missing } from "../../../tests/support/machine.ts";
-import { mustRun } from "./run.ts";
+import { describeWith, machine, type Missing } from "../../../../tests/support/machine.ts";
+import { mustRun } from "../run.ts";
 import { createVolumes, probeVolumes } from "./volumes.ts";
 
 describeWith(machine.root ?? (await findMissing()), "a volume", () => {

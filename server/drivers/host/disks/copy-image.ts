@@ -1,6 +1,6 @@
 import { open, rm } from "node:fs/promises";
 import type { BlockWrites, ByteRange } from "./block-writes.ts";
-import { mustRun, run } from "./run.ts";
+import { mustRun, run } from "../run.ts";
 
 // The image of a volume, and how to hold its writers for a moment.
 export interface ImageSource {

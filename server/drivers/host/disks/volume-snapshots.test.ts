@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "@berth/contract";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { describeWith, machine, type Missing } from "../../../tests/support/machine.ts";
+import { describeWith, machine, type Missing } from "../../../../tests/support/machine.ts";
 import { mergeRanges } from "./block-writes.ts";
-import { mustRun, run } from "./run.ts";
+import { mustRun, run } from "../run.ts";
 import { createVolumeSnapshots } from "./volume-snapshots.ts";
 import { createVolumes, probeVolumes } from "./volumes.ts";
 

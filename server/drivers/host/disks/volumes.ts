@@ -1,9 +1,9 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
-import { findMounts, isMounted, unmount } from "./mounts.ts";
-import { mustRun, run } from "./run.ts";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import { findMounts, isMounted, unmount } from "../mounts.ts";
+import { mustRun, run } from "../run.ts";
 import { giveFiles, isRestoring, restoreVolume } from "./restore-volume.ts";
 import { makeImage } from "./volume-image.ts";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { copyEntries } from "./folder-snapshots.ts";
-import { mustRun } from "./run.ts";
+import { mustRun } from "../run.ts";
 
 const COPY_TIMEOUT_MS = 10 * 60_000;
 

@@ -1,5 +1,5 @@
 import { open, rename } from "node:fs/promises";
-import { mustRun, run } from "./run.ts";
+import { mustRun, run } from "../run.ts";
 
 const BYTES_PER_FILE = 16 * 1024;
 const BLOCK_BYTES = 4096;

@@ -1,11 +1,11 @@
 import { existsSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, type SnapshotId } from "@berth/contract";
-import type { TakenSnapshot } from "../driver.ts";
+import type { TakenSnapshot } from "../../driver.ts";
 import { endWatch, watchBlockWrites } from "./block-writes.ts";
 import { copyImage, type Hold } from "./copy-image.ts";
 import { createFolderSnapshots } from "./folder-snapshots.ts";
-import { isMounted } from "./mounts.ts";
+import { isMounted } from "../mounts.ts";
 import type { Volumes } from "./volumes.ts";
 
 // Snapshots of the volumes of sandboxes.

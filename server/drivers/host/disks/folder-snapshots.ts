@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { isSnapshotId, type SnapshotId } from "@berth/contract";
-import { mustRun } from "./run.ts";
+import { mustRun } from "../run.ts";
 
 // Snapshots of plain files and folders on this machine, each in a folder of its own. A copy gets its final name when it is complete
 // and on disk.
