@@ -1,6 +1,7 @@
 // Builds all parts of the daemon.
 import { join } from "node:path";
-import type { DaemonActivity, Health } from "@berth/contract/daemon.ts";
+import type { Health } from "@berth/contract/daemon.ts";
+import type { DaemonActivity } from "@berth/contract/daemon-internal.ts";
 import { createAgentRoutes } from "./agent/routes.ts";
 import { createChanges } from "./changes/changes.ts";
 import { ignoredRoutes } from "./changes/ignored.ts";

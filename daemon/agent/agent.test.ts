@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentCommand } from "@berth/contract/agent.ts";
-import type { StartRequest } from "@berth/contract/daemon.ts";
+import type { StartRequest } from "@berth/contract/daemon-internal.ts";
 import { agentBecomes, agentState, openPanel, startSession } from "../testing/agent-panel.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 import { readScriptedAgent } from "../../tests/support/agents/scripted-agent.ts";

@@ -1,5 +1,6 @@
 import { basename, isAbsolute, join } from "node:path";
-import type { AgentProgram, AgentState } from "@berth/contract/daemon.ts";
+import type { AgentState } from "@berth/contract/daemon.ts";
+import type { AgentProgram } from "@berth/contract/daemon-internal.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import type { Environment } from "../processes/environment.ts";
 import { isProgram } from "../processes/is-program.ts";

@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { adoptionText, TOKEN_HEADER } from "@berth/contract/daemon.ts";
+import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
+import { adoptionText } from "@berth/contract/daemon-internal.ts";
 import { expect, test } from "vitest";
 import { createAuthentication } from "./authentication.ts";
 

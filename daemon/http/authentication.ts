@@ -1,6 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, timingSafeEqual, verify } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { type AdoptRequest, adoptionText, TOKEN_HEADER } from "@berth/contract/daemon.ts";
+import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
+import { type AdoptRequest, adoptionText } from "@berth/contract/daemon-internal.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { badRequest } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
-import type { LanguageServerProgram } from "@berth/contract/daemon.ts";
+import type { LanguageServerProgram } from "@berth/contract/daemon-internal.ts";
 import type { Language } from "@berth/contract/languages.ts";
 import { isProgram } from "../processes/is-program.ts";
 

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import type { AgentProgram, LanguageServerProgram, StartRequest } from "@berth/contract/daemon.ts";
+import type { AgentProgram, LanguageServerProgram, StartRequest } from "@berth/contract/daemon-internal.ts";
 import { EGRESS_PORT } from "../egress/egress-forwarder.ts";
 import { isStringArray, isStringRecord } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";

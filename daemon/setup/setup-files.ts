@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ExpectedPort, SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
+import type { ExpectedPort } from "@berth/contract/daemon.ts";
+import type { SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
 import { isStringRecord } from "../http/body.ts";
 import { replaceFile } from "../io/replace-file.ts";
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SetupImage, SetupReport, SetupRequest, Terminal } from "@berth/contract/daemon.ts";
+import type { Terminal } from "@berth/contract/daemon.ts";
+import type { SetupImage, SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGitServer, type GitServer } from "../../tests/support/git/git-server.ts";
 import { attachScreen } from "../testing/terminal-screen.ts";

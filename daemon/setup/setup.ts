@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { SetupImage, SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
+import type { SetupImage, SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";

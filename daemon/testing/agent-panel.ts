@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { expect } from "vitest";
 import type { AgentCommand, AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
-import type { AgentState, StartRequest } from "@berth/contract/daemon.ts";
+import type { AgentState } from "@berth/contract/daemon.ts";
+import type { StartRequest } from "@berth/contract/daemon-internal.ts";
 import type { TestDaemon } from "./test-daemon.ts";
 
 // For tests of the agent: acts as the server and as a browser.

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import type { DaemonActivity } from "@berth/contract/daemon.ts";
+import type { DaemonActivity } from "@berth/contract/daemon-internal.ts";
 import { withModelSettings } from "../../server/agents/settings.ts";
 import type { TestAgent } from "../../tests/support/agents/agents.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/agents/model-server.ts";

@@ -1,5 +1,5 @@
 import type { SandboxId } from "@berth/contract";
-import type { DaemonActivity } from "@berth/contract/daemon.ts";
+import type { DaemonActivity } from "@berth/contract/daemon-internal.ts";
 import type { DaemonLinks } from "./daemon-links.ts";
 import { readAnswerText } from "./link-errors.ts";
 

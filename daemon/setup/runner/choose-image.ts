@@ -1,4 +1,4 @@
-import type { SetupImage } from "@berth/contract/daemon.ts";
+import type { SetupImage } from "@berth/contract/daemon-internal.ts";
 import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 
 // Whether the sandbox starts again in the image that the repository names, and a sentence about it for people.

@@ -1,4 +1,4 @@
-import type { SetupRepository } from "@berth/contract/daemon.ts";
+import type { SetupRepository } from "@berth/contract/daemon-internal.ts";
 import { GitFailure, GitMissing, UnknownRef } from "./git-errors.ts";
 
 const MAX_LENGTH = 300;

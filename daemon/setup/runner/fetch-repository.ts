@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { SetupRepository } from "@berth/contract/daemon.ts";
+import type { SetupRepository } from "@berth/contract/daemon-internal.ts";
 import { explainGit, isLostConnection } from "./explain-git.ts";
 import { UnknownRef } from "./git-errors.ts";
 import { runGit } from "./run-git.ts";

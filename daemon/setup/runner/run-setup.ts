@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { SetupReport } from "@berth/contract/daemon.ts";
+import type { SetupReport } from "@berth/contract/daemon-internal.ts";
 import { openSetupFiles, type SetupFiles, type SetupPlan } from "../setup-files.ts";
 import { fetchRepository } from "./fetch-repository.ts";
 import { chooseImage } from "./choose-image.ts";

@@ -1,5 +1,5 @@
 import { AppError, type SandboxId } from "@berth/contract";
-import type { SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
+import type { SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
 import { readAnswerText } from "../../daemon-link/link-errors.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { SECOND } from "../../clock.ts";

@@ -1,5 +1,5 @@
 import { isAppError, type SessionId } from "@berth/contract";
-import type { SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
+import type { SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
 import type { Clock } from "../../clock.ts";
 import { failpoint } from "../../faults/failpoints.ts";
 import type { Log } from "../../log.ts";

@@ -1,5 +1,5 @@
 import type { SandboxId, SnapshotId, Template } from "@berth/contract";
-import type { StartRequest } from "@berth/contract/daemon.ts";
+import type { StartRequest } from "@berth/contract/daemon-internal.ts";
 import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 import { withModelSettings } from "../../agents/settings.ts";
 import type { Secrets } from "../../secrets/secrets.ts";

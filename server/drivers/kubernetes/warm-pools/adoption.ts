@@ -3,7 +3,7 @@ import { request } from "node:http";
 import type { Socket } from "node:net";
 import type { V1Pod } from "@kubernetes/client-node";
 import { AppError } from "@berth/contract";
-import { adoptionText, type AdoptRequest } from "@berth/contract/daemon.ts";
+import { adoptionText, type AdoptRequest } from "@berth/contract/daemon-internal.ts";
 import { dialPodAddress } from "../pods/dial-pod-address.ts";
 
 // Sends the hash of a session's token to a pod from a SandboxWarmPool. All pods of a pool have the same spec, so it contains no secret,

@@ -1,0 +1,105 @@
+// The part of the daemon's API that only the server uses: no relay forwards paths below /internal. See daemon.ts.
+
+// POST /internal/adopt: gives the hash of its token to a sandbox that was started ahead of time. Such a daemon has no
+// BERTH_TOKEN_HASH. It has BERTH_ADOPT_KEY, the Ed25519 public key of its servers, and BERTH_ADOPT_NAME, a unique name. The
+// signature covers `adoptionText`, so it is useless for anything else. 401 if the signature is invalid, 409 if the daemon
+// already has another hash.
+export interface AdoptRequest {
+  tokenHash: string;
+  // base64url
+  signature: string;
+}
+
+export const adoptionText = (name: string, tokenHash: string) => `berth adopt v1\n${name}\n${tokenHash}`;
+
+// POST /internal/start: sends the session's settings. Can be repeated; the last request wins. Repeating the same settings, as
+// a resume does, does not affect running programs.
+export interface StartRequest {
+  // The template's variables and the session's envVars, for terminals, exec and the agent. The daemon itself ignores them.
+  env: Record<string, string>;
+  agent: AgentProgram | null;
+  // If the program of `agent` is not installed in the sandbox, the daemon uses the first of these that is.
+  fallbackAgents?: AgentProgram[];
+  autoStartAgent: boolean;
+  // The template's language servers, by language (languages.ts). They take precedence over those that the daemon knows.
+  languageServers?: Record<string, LanguageServerProgram>;
+  // Settings of git for all programs, in addition to those in files: pairs of a key and a value.
+  gitConfig?: [key: string, value: string][];
+  // The egress token: the first line of every connection to the egress proxy, if that has a TCP address
+  // (BERTH_EGRESS=host:port).
+  egressPass?: string;
+}
+
+export interface AgentProgram {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  requiredEnv: string[];
+}
+
+export interface LanguageServerProgram {
+  command: string;
+  args?: string[];
+  env?: Record<string, string>;
+  initializationOptions?: unknown;
+  // The values for `workspace/configuration`, by section.
+  settings?: Record<string, unknown>;
+}
+
+// POST /internal/stop: announces that the sandbox is about to stop (hibernation). The daemon stops the agent and the
+// terminals, writes scrollback and conversations to disk, and responds when they are synced.
+
+// GET /internal/activity: asked when a session may be idle, and for its usage, every 30 seconds at most.
+export interface DaemonActivity {
+  // Milliseconds since the agent last worked: 0 during a turn, null if there was none. A turn that waits for a person's answer is
+  // not work.
+  agentIdleMs: number | null;
+  // The processor time of the sandbox since its start, by its control group; null if it does not see that.
+  cpuMs: number | null;
+  // The memory of the sandbox, likewise.
+  memoryBytes: number | null;
+  // The space that the files of the user occupy; null before the first measurement.
+  diskBytes: number | null;
+}
+
+// POST /internal/setup: fetches the session's source and runs its command, in a terminal called "Setup". Idempotent: an attempt that
+// has ended or is under way is left alone, and one that was interrupted begins again. 202
+export interface SetupRequest {
+  attempt: number;
+  // Everything, or only the command, because the source is there.
+  left: "source" | "command";
+  git: SetupRepository | null;
+  // null: the repository's own command or, if it has none, `defaultCommand`.
+  command: string | null;
+  defaultCommand: string | null;
+  image: SetupImage;
+}
+// For the image that the repository's devcontainer.json names.
+export interface SetupImage {
+  // Patterns (image-patterns.ts). null: this kind of sandbox has no image.
+  allowed: string[] | null;
+  // The repository's image that the sandbox has, or that could not be started.
+  used: string | null;
+  failed: string | null;
+}
+export interface SetupRepository {
+  url: string;
+  ref?: string;
+  depth?: number;
+  // Below the workspace.
+  path?: string;
+  submodules?: boolean;
+  // Whether the server adds a credential to requests for this repository.
+  hasCredential: boolean;
+}
+// GET /internal/setup?seen={status}    answers when the status differs from `seen`, or after 15 seconds
+export interface SetupReport {
+  // `source`: it is fetched; `image`: the source is there, and the sandbox has to start again in `image`; `command`: the command runs;
+  // `done`; `failed`: the source could not be fetched.
+  status: "source" | "image" | "command" | "done" | "failed";
+  image?: string;
+  // Why the source failed; otherwise null.
+  reason: string | null;
+  // null: there was no command, or it has not ended.
+  exitCode: number | null;
+}
