@@ -37,13 +37,16 @@ export type ExecEvent =
   | { type: "exit"; code: number | null; signal: string | null; timedOut?: boolean }
   | { type: "error"; message: string };
 
-// GET /files?path=        lists a folder: folders first, then by name, where case does not matter and "a9" precedes "a10"
+// GET /files?path=        lists a folder: folders first, then by name, where case does not matter and "a9" precedes "a10".
+//                         With `details=false` it is a NameListing, which is much faster for a large folder
 // DELETE /files?path=     deletes a file or a folder with its contents
-export interface FileEntry {
+export interface NamedEntry {
   name: string;
   type: "file" | "folder" | "link" | "other";
   // The type of a link's target. Missing if the link is broken or leads out of the workspace.
   target?: "file" | "folder";
+}
+export interface FileEntry extends NamedEntry {
   size: number;
   modifiedAtMs: number;
 }
@@ -53,6 +56,7 @@ export interface FolderListing {
   // Whether the folder has more entries than the daemon lists (10,000).
   truncated: boolean;
 }
+export type NameListing = Omit<FolderListing, "entries"> & { entries: NamedEntry[] };
 
 // GET /files/content?path=   reads the bytes, with ETag, Content-Length, Last-Modified and Range
 // PUT /files/content?path=   writes atomically (temporary file, fsync, rename) and creates parent folders. 412 with

@@ -1,8 +1,8 @@
 import type {
   CopyRequest,
   CreateTerminal,
-  FolderListing,
   MoveRequest,
+  NameListing,
   SearchEvent,
   Terminal,
   TrashedFiles,
@@ -70,7 +70,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     archivePath: (path: string) => `api/files/archive?path=${encodeURIComponent(path)}`,
     socketUrl: (path: string) => new URL(`${base}api/${path}`, location.href).href.replace(/^http/, "ws"),
 
-    listFolder: (path: string) => json<FolderListing>(`api/files?path=${encodeURIComponent(path)}`),
+    listFolder: (path: string) => json<NameListing>(`api/files?details=false&path=${encodeURIComponent(path)}`),
     listIgnored: (path: string) => json<{ names: string[] }>(`api/files/ignored?path=${encodeURIComponent(path)}`),
     remove: (path: string) => json<void>(`api/files?${query({ path })}`, "DELETE"),
     makeFolder: (path: string) => json<void>("api/files/folder", "POST", { path }),

@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
-import type { FileEntry } from "@berth/contract/daemon.ts";
+import type { NamedEntry } from "@berth/contract/daemon.ts";
 import { findByPrefix, visibleRows } from "./tree-rows.ts";
 
-const entry = (name: string, type: FileEntry["type"] = "file", target?: "folder"): FileEntry => ({
+const entry = (name: string, type: NamedEntry["type"] = "file", target?: "folder"): NamedEntry => ({
   name,
   type,
-  size: 0,
-  modifiedAtMs: 0,
   ...(target && { target }),
 });
 const folders = {
@@ -68,7 +66,7 @@ test("the index of every row is found", () => {
   const wide = Object.fromEntries([
     ["", ["f1", "f2", "f3"].map((name) => entry(name, "folder"))],
     ...["f1", "f2", "f3"].map((name) => [name, Array.from({ length: 20 }, (_, i) => entry(`${i}.txt`))]),
-  ]) as Record<string, FileEntry[]>;
+  ]) as Record<string, NamedEntry[]>;
   const rows = visibleRows(wide, new Set(["f1", "f3"]), { kind: "file", folder: "f3" });
   expect(rows.nodes.map(({ path }) => rows.indexOf(path))).toEqual(rows.nodes.map((_node, i) => i));
   expect(rows.indexOf("f2/1.txt")).toBe(-1);

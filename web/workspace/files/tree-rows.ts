@@ -1,4 +1,4 @@
-import type { FileEntry } from "@berth/contract/daemon.ts";
+import type { NamedEntry } from "@berth/contract/daemon.ts";
 import type { Naming } from "../state/page/tree.ts";
 import { isFolder, onlyFolderIn, type FilesState } from "../state/sandbox/files.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
@@ -120,10 +120,10 @@ interface FolderNodes {
   positionOf: (name: string) => number | undefined;
 }
 
-const cached = new WeakMap<FileEntry[], FolderNodes>();
+const cached = new WeakMap<NamedEntry[], FolderNodes>();
 const noNodes: FolderNodes = { level: 0, list: [], folders: [], positionOf: () => undefined };
 
-function nodesOf(entries: FileEntry[] | undefined, folder: string, level: number): FolderNodes {
+function nodesOf(entries: NamedEntry[] | undefined, folder: string, level: number): FolderNodes {
   if (entries === undefined) return noNodes;
   const known = cached.get(entries);
   if (known?.level === level) return known;

@@ -1,12 +1,12 @@
 import { createStore } from "zustand/vanilla";
-import type { FileChange, FileEntry } from "@berth/contract/daemon.ts";
+import type { FileChange, NamedEntry } from "@berth/contract/daemon.ts";
 import { ApiError, type Api } from "../../connection/api.ts";
 import { describeError } from "../page/notices.ts";
 import { isWithin, joinPath, nameOf, parentOf } from "../../text/paths.ts";
 
 export interface FilesState {
   // The entries of each folder that has been read.
-  folders: Record<string, FileEntry[]>;
+  folders: Record<string, NamedEntry[]>;
   truncated: Record<string, boolean>;
   // Why a folder could not be read.
   errors: Record<string, string>;
@@ -44,7 +44,7 @@ export function createFiles(api: Api) {
       const { entries, truncated } = await api.listFolder(path);
       store.setState((state) => {
         const known = state.folders[path];
-        // Sizes and times change with every save. The tree shows neither, so it keeps the list that it has.
+        // A new list renders the tree again, so an equal one is dropped.
         if (known && !state.errors[path] && state.truncated[path] === truncated && sameEntries(known, entries)) return state;
         return {
           folders: { ...state.folders, [path]: entries },
@@ -77,7 +77,7 @@ export function createFiles(api: Api) {
     store.setState(({ folders }) => ({ folders: Object.fromEntries(Object.entries(folders).filter(([path]) => !isWithin(path, folder))) }));
   }
 
-  const entryAt = (path: string): FileEntry | undefined => {
+  const entryAt = (path: string): NamedEntry | undefined => {
     const siblings = store.getState().folders[parentOf(path)];
     return siblings && entriesByName(siblings).get(nameOf(path));
   };
@@ -148,17 +148,17 @@ export function createFiles(api: Api) {
   };
 }
 
-export const isFolder = ({ type, target }: FileEntry): boolean => type === "folder" || target === "folder";
+export const isFolder = ({ type, target }: NamedEntry): boolean => type === "folder" || target === "folder";
 
 // The name of the folder that is the only entry of its parent, or null. The tree shows both in one row.
-export function onlyFolderIn(entries: FileEntry[] | undefined): string | null {
+export function onlyFolderIn(entries: NamedEntry[] | undefined): string | null {
   const [first] = entries ?? [];
   return entries?.length === 1 && first?.type === "folder" && first.name !== ".git" ? first.name : null;
 }
 
-const byName = new WeakMap<FileEntry[], ReadonlyMap<string, FileEntry>>();
+const byName = new WeakMap<NamedEntry[], ReadonlyMap<string, NamedEntry>>();
 
-function entriesByName(entries: FileEntry[]): ReadonlyMap<string, FileEntry> {
+function entriesByName(entries: NamedEntry[]): ReadonlyMap<string, NamedEntry> {
   const known = byName.get(entries);
   if (known) return known;
   const map = new Map(entries.map((entry) => [entry.name, entry]));
@@ -166,7 +166,7 @@ function entriesByName(entries: FileEntry[]): ReadonlyMap<string, FileEntry> {
   return map;
 }
 
-const sameEntries = (a: FileEntry[], b: FileEntry[]): boolean =>
+const sameEntries = (a: NamedEntry[], b: NamedEntry[]): boolean =>
   a.length === b.length && a.every(({ name, type, target }, i) => name === b[i]?.name && type === b[i]?.type && target === b[i]?.target);
 
 const isGone = (error: unknown) => error instanceof ApiError && error.status === 404;
