@@ -44,7 +44,7 @@ export function FileTree() {
   const onKey = useMemo(() => createTreeKeys(workspace), [workspace]);
   const nodeAt = (event: { target: EventTarget }) => {
     const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-index]") : null;
-    return row ? rows.nodes[Number(row.dataset["index"])] : undefined;
+    return row ? rows.at(Number(row.dataset["index"])) : undefined;
   };
   const drag = useTreeDrag(nodeAt);
 
@@ -52,7 +52,7 @@ export function FileTree() {
   const focusedIndex = useFocusedRow(scroller, {
     focused,
     index: rows.indexOf(focused ?? "", lastFocused.current),
-    count: rows.nodes.length,
+    count: rows.count,
   });
   useEffect(() => void (lastFocused.current = focusedIndex), [focusedIndex]);
   useEffect(() => {
@@ -93,7 +93,7 @@ export function FileTree() {
   };
 
   const rowAt = (index: number) => {
-    const node = rows.nodes[index];
+    const node = rows.at(index);
     if (!node) return null;
     const isNamed = node.name === "" || (naming?.kind === "rename" && naming.path === node.path);
     return (
@@ -132,8 +132,8 @@ export function FileTree() {
         onKeyDown={onKeyDown}
         {...drag.handlers}
       >
-        <div role="none" className="tree-rows" style={{ height: rows.nodes.length * ROW_HEIGHT }}>
-          {indexesIn(range, rows.nodes.length, [focusedIndex, namingIndex]).map(rowAt)}
+        <div role="none" className="tree-rows" style={{ height: rows.count * ROW_HEIGHT }}>
+          {indexesIn(range, rows.count, [focusedIndex, namingIndex]).map(rowAt)}
         </div>
       </div>
       <Suspense>{menu && <FileMenu {...menu} onClose={() => setMenu(null)} />}</Suspense>

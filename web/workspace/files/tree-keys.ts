@@ -30,7 +30,7 @@ export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, vie
   const isTyping = () => typed !== "" && performance.now() - typedAtMs < TYPE_AHEAD_MS;
 
   return (event, view) => {
-    const node = view.rows.nodes[view.focusedIndex];
+    const node = view.rows.at(view.focusedIndex);
     const target = rowReached(event.key, view);
     if (target !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey) {
       if (event.shiftKey) tree.extendTo(target.path, view.rows.between);
@@ -47,7 +47,7 @@ export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, vie
       await (await loadDeletion()).deletePaths(workspace, paths);
     };
     const actions: [string, () => unknown][] = [
-      ["Mod+A", () => tree.selectAll(view.rows.nodes.map(({ path }) => path))],
+      ["Mod+A", () => tree.selectAll(view.rows.all())],
       ["Mod+V", () => paste(workspace)],
       ["Mod+Z", async () => (await loadDeletion()).undoLast(workspace)],
       ["Escape", () => (node ? tree.select(node.path) : tree.clear(), tree.hold(null))],
@@ -89,9 +89,9 @@ export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, vie
 
 // The row that a key moves to. Right and Left move only if there is nothing to expand or to collapse.
 function rowReached(key: string, { rows, focusedIndex, pageSize, isExpanded }: TreeView): TreeNode | undefined {
-  const last = rows.nodes.length - 1;
-  const at = (index: number) => rows.nodes[Math.max(0, Math.min(last, index))];
-  const node = rows.nodes[focusedIndex];
+  const last = rows.count - 1;
+  const at = (index: number) => rows.at(Math.max(0, Math.min(last, index)));
+  const node = rows.at(focusedIndex);
   switch (key) {
     case "ArrowDown":
       return at(focusedIndex + 1);
@@ -106,11 +106,11 @@ function rowReached(key: string, { rows, focusedIndex, pageSize, isExpanded }: T
     case "PageUp":
       return at(focusedIndex - pageSize);
     case "ArrowRight": {
-      const child = rows.nodes[focusedIndex + 1];
+      const child = rows.at(focusedIndex + 1);
       return node?.folder && isExpanded(node.path) && child && child.level > node.level ? child : undefined;
     }
     case "ArrowLeft":
-      return node && !(node.folder && isExpanded(node.path)) ? rows.nodes[rows.indexOf(node.parent)] : undefined;
+      return node && !(node.folder && isExpanded(node.path)) ? rows.at(rows.indexOf(node.parent)) : undefined;
     default:
       return undefined;
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { NamedEntry } from "@berth/contract/daemon.ts";
-import { findByPrefix, visibleRows } from "./tree-rows.ts";
+import { findByPrefix, visibleRows, type TreeRows } from "./tree-rows.ts";
 
 const entry = (name: string, type: NamedEntry["type"] = "file", target?: "folder"): NamedEntry => ({
   name,
@@ -12,7 +12,8 @@ const folders = {
   src: [entry("main.ts")],
   linked: [entry("inside.txt")],
 };
-const paths = (expanded: string[]) => visibleRows(folders, new Set(expanded), null).nodes.map(({ path }) => path);
+const nodesOf = (rows: TreeRows) => Array.from({ length: rows.count }, (_, i) => rows.at(i)!);
+const paths = (expanded: string[]) => [...visibleRows(folders, new Set(expanded), null).all()];
 
 test("expanded folders show their contents below them, and Git's folder is hidden", () => {
   expect(paths([])).toEqual(["src", "linked", "b.txt"]);
@@ -24,7 +25,7 @@ test("a link to a folder is a folder", () => {
 });
 
 test("a new name is typed at the top of its folder", () => {
-  const { nodes } = visibleRows(folders, new Set(["src"]), { kind: "file", folder: "src" });
+  const nodes = nodesOf(visibleRows(folders, new Set(["src"]), { kind: "file", folder: "src" }));
   expect(nodes.map(({ level, name }) => `${level} ${name}`)).toEqual(["0 src", "1 ", "1 main.ts", "0 linked", "0 b.txt"]);
 });
 
@@ -32,9 +33,10 @@ test("the rows of a folder are made once", () => {
   const large = { "": Array.from({ length: 50_000 }, (_, i) => entry(`file-${i}`)) };
   const first = visibleRows(large, new Set(), null);
   const second = visibleRows(large, new Set(["other"]), null);
-  expect(second.nodes[49_999]).toBe(first.nodes[49_999]);
+  expect(second.at(49_999)).toBe(first.at(49_999));
+  expect(second.at(50_000)).toBeUndefined();
   expect(second.indexOf("file-49999")).toBe(49_999);
-  expect(second.between("file-12", "file-10")).toEqual(["file-10", "file-11", "file-12"]);
+  expect([...second.between("file-12", "file-10")]).toEqual(["file-10", "file-11", "file-12"]);
 });
 
 test("typing letters finds the next name that starts with them", () => {
@@ -52,14 +54,14 @@ test("folders that contain nothing but one folder share a row", () => {
     "java/org/berth": [entry("inner", "folder"), entry("Main.java")],
   };
   const rowsOf = (...expanded: string[]) => visibleRows(nested, new Set(expanded), null);
-  const shown = (...expanded: string[]) => rowsOf(...expanded).nodes.map(({ level, name }) => `${level} ${name}`);
+  const shown = (...expanded: string[]) => nodesOf(rowsOf(...expanded)).map(({ level, name }) => `${level} ${name}`);
   expect(shown()).toEqual(["0 java", "0 last.txt"]);
   expect(shown("java", "java/org")).toEqual(["0 java/org/berth", "0 last.txt"]);
   const all = ["java", "java/org", "java/org/berth"];
   expect(shown(...all)).toEqual(["0 java/org/berth", "1 inner", "1 Main.java", "0 last.txt"]);
   const rows = rowsOf(...all);
   expect(["java", "java/org", "java/org/berth", "java/org/berth/Main.java", "last.txt"].map(rows.indexOf)).toEqual([0, 0, 0, 2, 3]);
-  expect(rows.nodes[0]).toMatchObject({ path: "java/org/berth", parent: "" });
+  expect(rows.at(0)).toMatchObject({ path: "java/org/berth", parent: "" });
 });
 
 test("the index of every row is found", () => {
@@ -68,7 +70,11 @@ test("the index of every row is found", () => {
     ...["f1", "f2", "f3"].map((name) => [name, Array.from({ length: 20 }, (_, i) => entry(`${i}.txt`))]),
   ]) as Record<string, NamedEntry[]>;
   const rows = visibleRows(wide, new Set(["f1", "f3"]), { kind: "file", folder: "f3" });
-  expect(rows.nodes.map(({ path }) => rows.indexOf(path))).toEqual(rows.nodes.map((_node, i) => i));
+  const nodes = nodesOf(rows);
+  expect(nodes.map(({ path }) => rows.indexOf(path))).toEqual(nodes.map((_node, i) => i));
+  const below = rows.between("f1/18.txt", "f2");
+  expect(nodes.flatMap(({ path }) => (below.has(path) ? [path] : []))).toEqual(["f1/18.txt", "f1/19.txt", "f2"]);
+  expect([below.has("f2/1.txt"), below.has("nothing")]).toEqual([false, false]);
   expect(rows.indexOf("f2/1.txt")).toBe(-1);
   expect(rows.indexOf("nothing")).toBe(-1);
 });

@@ -1,5 +1,5 @@
 import type { NamedEntry } from "@berth/contract/daemon.ts";
-import type { Naming } from "../state/page/tree.ts";
+import type { Naming, Selection } from "../state/page/tree.ts";
 import { isFolder, onlyFolderIn, type FilesState } from "../state/sandbox/files.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 
@@ -19,11 +19,21 @@ export interface TreeNode {
 }
 
 export interface TreeRows {
-  nodes: readonly TreeNode[];
+  count: number;
+  // A row is made when it is first asked for, and then stays the same.
+  at(index: number): TreeNode | undefined;
   // -1 if the path is not shown. `near` is a row close to it: the positions in a large folder take long to collect.
   indexOf(path: string, near?: number): number;
-  // The paths of the rows from one path to another, in the order of the tree.
-  between(from: string, to: string): string[];
+  // The rows from one path to another, in the order of the tree.
+  between(from: string, to: string): Selection;
+  all(): Selection;
+}
+
+// Rows that follow each other in the tree.
+interface Part {
+  start: number;
+  count: number;
+  at: (offset: number) => TreeNode | undefined;
 }
 
 // Where the rows of an expanded folder are.
@@ -37,45 +47,50 @@ interface Place {
 // The path of the row in which the name of a new file or folder is typed. No file has this name.
 export const NEW_NAME = "\0";
 
-// The rows that the expanded folders show, top down. Nothing is made twice: the nodes of a folder are kept with its list, and
-// so are their positions, because a map of all rows takes too long to make for every change.
+// The rows that the expanded folders show, top down. Its time depends on the number of folders, not of files: the rows of a
+// folder are kept with its list and made only when they are shown or searched.
 export function visibleRows(folders: FilesState["folders"], expanded: ReadonlySet<string>, naming: Naming | null): TreeRows {
-  // Rows that follow each other in the tree. Lists are copied as a whole, because a loop over 50,000 rows takes too long.
-  const parts: TreeNode[][] = [];
+  const parts: Part[] = [];
   let count = 0;
   const places = new Map<string, Place>();
   // The rows whose index does not follow from their name: shared rows, and the row of a new name.
   const special = new Map<string, number>();
   const newIn = naming !== null && naming.kind !== "rename" ? naming.folder : null;
   addFolder("", 0);
-  const nodes = parts.flat();
 
-  function add(part: TreeNode[]): void {
-    parts.push(part);
-    count += part.length;
+  function add(added: number, nodeAt: Part["at"]): void {
+    if (added > 0) parts.push({ start: count, count: added, at: nodeAt });
+    count += added;
   }
 
   function addFolder(path: string, level: number): void {
     if (path === newIn) {
       special.set(joinPath(path, NEW_NAME), count);
-      add([newNode(path, level)]);
+      const node = newNode(path, level);
+      add(1, () => node);
     }
     const own = nodesOf(folders[path], path, level);
     const place: Place = { start: count, nodes: own, inner: [] };
     places.set(path, place);
     let added = 0;
-    for (const node of own.folders) {
-      if (!expanded.has(node.path)) continue;
-      add(own.list.slice(added, node.position - 1));
-      added = node.position;
+    for (let position = 1; position <= own.folders; position++) {
+      const node = own.at(position);
+      if (!node || !expanded.has(node.path)) continue;
+      addOwn(own, added, position - 1);
+      added = position;
       const shown = sharedRow(node);
-      add([shown]);
+      add(1, () => shown);
       if (!expanded.has(shown.path)) continue;
       const before = count;
       addFolder(shown.path, level + 1);
-      place.inner.push({ position: node.position, rows: count - before });
+      place.inner.push({ position, rows: count - before });
     }
-    add(added === 0 ? own.list : own.list.slice(added));
+    addOwn(own, added, own.count);
+  }
+
+  // The rows after the position `from`, up to the position `to`.
+  function addOwn(own: FolderNodes, from: number, to: number): void {
+    add(to - from, (offset) => own.at(from + offset + 1));
   }
 
   function sharedRow(node: TreeNode): TreeNode {
@@ -93,8 +108,19 @@ export function visibleRows(folders: FilesState["folders"], expanded: ReadonlySe
     return expanded.has(path) && path !== newIn ? onlyFolderIn(folders[path]) : null;
   }
 
+  function at(index: number): TreeNode | undefined {
+    let [low, high] = [0, parts.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((parts[middle]?.start ?? 0) <= index) low = middle;
+      else high = middle - 1;
+    }
+    const part = parts[low];
+    return part && index >= part.start && index < part.start + part.count ? part.at(index - part.start) : undefined;
+  }
+
   function indexOf(path: string, near = 0): number {
-    for (const index of [near, near + 1, near - 1, nodes.length - 1]) if (nodes[index]?.path === path) return index;
+    for (const index of [near, near + 1, near - 1, count - 1]) if (at(index)?.path === path) return index;
     const place = places.get(parentOf(path));
     const position = place?.nodes.positionOf(nameOf(path));
     if (place === undefined || position === undefined) return special.get(path) ?? -1;
@@ -102,26 +128,46 @@ export function visibleRows(folders: FilesState["folders"], expanded: ReadonlySe
     return place.start + position - 1 + above;
   }
 
+  // A set of 50,000 paths would take too long to make.
+  function range(first: number, last: number): Selection {
+    return {
+      has(path) {
+        const index = indexOf(path, first);
+        return index >= first && index <= last && at(index)?.path === path;
+      },
+      *[Symbol.iterator]() {
+        for (let index = first; index <= last; index++) {
+          const node = at(index);
+          if (node) yield node.path;
+        }
+      },
+    };
+  }
+
   return {
-    nodes,
+    count,
+    at,
     indexOf,
     between(from, to) {
       const ends = [indexOf(from), indexOf(to)].filter((index) => index >= 0);
-      return nodes.slice(Math.min(...ends), Math.max(...ends) + 1).map(({ path }) => path);
+      return range(Math.min(...ends), Math.max(...ends));
     },
+    all: () => range(0, count - 1),
   };
 }
 
 interface FolderNodes {
   level: number;
-  list: TreeNode[];
-  folders: TreeNode[];
+  count: number;
+  // How many of the first rows are folders.
+  folders: number;
   // From 1.
+  at: (position: number) => TreeNode | undefined;
   positionOf: (name: string) => number | undefined;
 }
 
 const cached = new WeakMap<NamedEntry[], FolderNodes>();
-const noNodes: FolderNodes = { level: 0, list: [], folders: [], positionOf: () => undefined };
+const noNodes: FolderNodes = { level: 0, count: 0, folders: 0, at: () => undefined, positionOf: () => undefined };
 
 function nodesOf(entries: NamedEntry[] | undefined, folder: string, level: number): FolderNodes {
   if (entries === undefined) return noNodes;
@@ -129,22 +175,37 @@ function nodesOf(entries: NamedEntry[] | undefined, folder: string, level: numbe
   if (known?.level === level) return known;
   // The repository's own data. In a worktree it is a file.
   const shown = entries.filter(({ name }) => name !== ".git");
-  const list = shown.map((entry, i) => ({
-    path: joinPath(folder, entry.name),
-    name: entry.name,
-    parent: folder,
-    level,
-    folder: isFolder(entry),
-    link: entry.type === "link",
-    position: i + 1,
-    siblings: shown.length,
-  }));
+  const made: (TreeNode | undefined)[] = [];
+  const at = (position: number) => {
+    const entry = shown[position - 1];
+    return entry && (made[position] ??= nodeOf(entry, { folder, level, position, siblings: shown.length }));
+  };
   let positions: Map<string, number> | null = null;
-  const positionOf = (name: string) => (positions ??= new Map(list.map((node) => [node.name, node.position]))).get(name);
-  const nodes = { level, list, folders: list.filter(({ folder: isFolderNode }) => isFolderNode), positionOf };
+  const positionOf = (name: string) => (positions ??= new Map(shown.map((entry, i) => [entry.name, i + 1]))).get(name);
+  // The daemon lists folders first.
+  const firstFile = shown.findIndex((entry) => !isFolder(entry));
+  const nodes = { level, count: shown.length, folders: firstFile === -1 ? shown.length : firstFile, at, positionOf };
   cached.set(entries, nodes);
   return nodes;
 }
+
+interface NodePlace {
+  folder: string;
+  level: number;
+  position: number;
+  siblings: number;
+}
+
+const nodeOf = (entry: NamedEntry, { folder, level, position, siblings }: NodePlace): TreeNode => ({
+  path: joinPath(folder, entry.name),
+  name: entry.name,
+  parent: folder,
+  level,
+  folder: isFolder(entry),
+  link: entry.type === "link",
+  position,
+  siblings,
+});
 
 const newNode = (folder: string, level: number): TreeNode => ({
   path: joinPath(folder, NEW_NAME),
@@ -158,10 +219,10 @@ const newNode = (folder: string, level: number): TreeNode => ({
 });
 
 // The next row below `from` whose name starts with the typed letters, starting over at the top.
-export function findByPrefix({ nodes }: TreeRows, from: number, typed: string): TreeNode | undefined {
+export function findByPrefix({ count, at }: TreeRows, from: number, typed: string): TreeNode | undefined {
   const wanted = typed.toLowerCase();
-  for (let step = 0; step < nodes.length; step++) {
-    const node = nodes[(from + step) % nodes.length];
+  for (let step = 0; step < count; step++) {
+    const node = at((from + step) % count);
     if (node?.name.toLowerCase().startsWith(wanted)) return node;
   }
   return undefined;

@@ -4,7 +4,7 @@ import { createTree, topmost } from "./tree.ts";
 const rows = ["a", "b", "c", "d"];
 const between = (from: string, to: string) => {
   const [first, last] = [rows.indexOf(from), rows.indexOf(to)].toSorted((a, b) => a - b);
-  return rows.slice(first, (last ?? 0) + 1);
+  return new Set(rows.slice(first, (last ?? 0) + 1));
 };
 const selected = (tree: ReturnType<typeof createTree>) => [...tree.store.getState().selected];
 

@@ -4,19 +4,24 @@ import { isWithin } from "../../text/paths.ts";
 // A name that the person types in the tree: of a new file or folder, or a new name of a path.
 export type Naming = { kind: "file" | "folder"; folder: string } | { kind: "rename"; path: string };
 
+// Paths in the order of the tree.
+export interface Selection extends Iterable<string> {
+  has(path: string): boolean;
+}
+
 export interface TreeState {
   // The row that the keyboard acts on.
   focused: string | null;
   // The start of a range that Shift selects.
   anchor: string | null;
-  selected: ReadonlySet<string>;
+  selected: Selection;
   naming: Naming | null;
   clipboard: { kind: "copy" | "cut"; paths: string[] } | null;
 }
 
 export type Tree = ReturnType<typeof createTree>;
 
-const nothing: ReadonlySet<string> = new Set();
+const nothing: Selection = new Set();
 
 // The focus and the selection in the file tree, and the entries that are being named, copied or cut.
 export function createTree() {
@@ -26,7 +31,7 @@ export function createTree() {
     store,
     focus: (path: string) => set({ focused: path }),
     select: (path: string) => set({ focused: path, anchor: path, selected: new Set([path]) }),
-    selectAll: (paths: string[]) => set({ selected: new Set(paths) }),
+    selectAll: (selected: Selection) => set({ selected }),
     // Selects what some work produced, unless the person has selected something else meanwhile.
     async selectResult(work: () => Promise<string[]>) {
       const before = store.getState().selected;
@@ -42,11 +47,11 @@ export function createTree() {
         return { focused: path, anchor: path, selected: toggled };
       });
     },
-    // Selects from the anchor, or from the focused row, to a path. `between` lists the rows from one path to another.
-    extendTo(path: string, between: (from: string, to: string) => string[]) {
+    // Selects from the anchor, or from the focused row, to a path. `between` selects the rows from one path to another.
+    extendTo(path: string, between: (from: string, to: string) => Selection) {
       set(({ anchor, focused, selected }) => {
         const from = anchor !== null && selected.has(anchor) ? anchor : (focused ?? path);
-        return { focused: path, anchor: from, selected: new Set(between(from, path)) };
+        return { focused: path, anchor: from, selected: between(from, path) };
       });
     },
     // The paths that an action on this path applies to: the whole selection if the path is part of it.
