@@ -21,7 +21,7 @@ import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/limits/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
 import { createConsoleLogins } from "./keys/console-logins.ts";
-import { createOidcProvider } from "./keys/oidc-provider.ts";
+import { openOidc } from "./keys/open-oidc.ts";
 import { createOwnKeys } from "./keys/own-keys.ts";
 import { createVolumes } from "./sessions/volumes/volumes.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
@@ -274,15 +274,6 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
 async function readStats(meter: SandboxMeter, { sandboxId, template }: { sandboxId: SandboxId; template: string }) {
   const stats = await meter.read(sandboxId, template, STATS_TIMEOUT_MS).catch(() => null);
   return stats && { cpuMs: stats.cpuMs, memoryBytes: stats.memoryBytes, diskBytes: stats.diskBytes, processes: stats.pids };
-}
-
-// null: operators sign in with tokens only.
-function openOidc(
-  { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcAllow: allow }: Config,
-  baseUrl: string,
-) {
-  if (issuer === null || clientId === null) return null;
-  return createOidcProvider({ issuer, clientId, clientSecret, allow, redirectUri: `${baseUrl}/console/oidc/callback` });
 }
 
 const toConsoleBacklog = ({ pending, dueSinceMs }: WebhookBacklog) => ({

@@ -4,7 +4,7 @@ import { MAX_FORKS, SESSION_STATUSES, type SessionStatus } from "@berth/contract
 import { describeMs } from "@berth/server/config/kinds.ts";
 import { modelUsageOf } from "@berth/server/store/partners/model-usage.ts";
 import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
-import { STEPS } from "@berth/server/sessions/states/states.ts";
+import { STEPS } from "@berth/server/sessions/states/outcome.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
 import { forkSession, takeSnapshot } from "../sessions/copy-session.ts";

@@ -3,7 +3,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { outcomeOf, RULES, STEPS, type Place, type Trigger } from "../../server/sessions/states/states.ts";
+import { STEPS, type Place } from "../../server/sessions/states/outcome.ts";
+import { outcomeOf, RULES, type Trigger } from "../../server/sessions/states/states.ts";
 import { SESSION_STATES, statusOf, type SessionState } from "../../server/store/sessions/session.ts";
 
 export const STATES_PICTURE = "docs/images/states.svg";

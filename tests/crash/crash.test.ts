@@ -1,7 +1,7 @@
 import { readFileSync, globSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { STEPS } from "../../server/sessions/states/states.ts";
+import { STEPS } from "../../server/sessions/states/outcome.ts";
 import { FAIL_POINTS, crash } from "./rounds.ts";
 
 // The short form: a few fail points and a random moment. The long form is `npm run test:crash -- --rounds 200`.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { statusOf, type SessionState } from "../../store/sessions/session.ts";
-import type { Place } from "./states.ts";
+import type { Place } from "./outcome.ts";
 import { BACKGROUND_RULES } from "../testing/background-rules.ts";
 import { CALL_RULES } from "../testing/call-rules.ts";
 import { allPairs, PLACES, targetOf, type Pair } from "../testing/state-pairs.ts";

@@ -1,4 +1,5 @@
-import type { Place, Trigger } from "../states/states.ts";
+import type { Place } from "../states/outcome.ts";
+import type { Trigger } from "../states/states.ts";
 import { eventsOf, isLive, isStep, isVisible, reasonOf, restOf, sourceOf, statusAt, targetOf, type PairRule } from "./state-pairs.ts";
 
 // The rules of the design for timers, reconciliation, the pool and the ends of steps.

@@ -1,4 +1,5 @@
-import { outcomeOf, type Outcome, type Place, type Trigger } from "../states/states.ts";
+import type { Outcome, Place } from "../states/outcome.ts";
+import { outcomeOf, type Trigger } from "../states/states.ts";
 import { isLive, isStep, isVisible, restOf, sourceOf, targetOf, TRIGGERS, type PairRule } from "./state-pairs.ts";
 
 // The rules of SPEC.md and CONTRACT.md for calls, and the guarantees of the operator's commands.

@@ -1,5 +1,6 @@
 import { SESSION_STATES, statusOf } from "../../store/sessions/session.ts";
-import { outcomeOf, RULES, STEPS, type Outcome, type Place, type Trigger } from "../states/states.ts";
+import { STEPS, type Outcome, type Place } from "../states/outcome.ts";
+import { outcomeOf, RULES, type Trigger } from "../states/states.ts";
 
 export interface Pair {
   trigger: Trigger;
