@@ -52,13 +52,16 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
   }, [workspace, path, group, active]);
 
   useEffect(() => {
-    editor.current?.view.dispatch({ effects: personal.reconfigure(personalSetup(preferences)) });
+    const view = editor.current?.view;
+    const chosen = personalSetup(preferences);
+    if (view && personal.get(view.state) !== chosen) view.dispatch({ effects: personal.reconfigure(chosen) });
   }, [preferences, path, group]);
 
   useEffect(() => {
     const mounted = editor.current;
     void loadKeys(workspace).then((chosen) => {
-      if (mounted && editor.current === mounted) mounted.view.dispatch({ effects: keys.reconfigure(chosen) });
+      if (!mounted || editor.current !== mounted || keys.get(mounted.view.state) === chosen) return;
+      mounted.view.dispatch({ effects: keys.reconfigure(chosen) });
     });
   }, [workspace, preferences.keymap, path, group]);
 

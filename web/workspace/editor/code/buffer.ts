@@ -1,6 +1,14 @@
 import { LanguageDescription } from "@codemirror/language";
 import { languages } from "@codemirror/language-data";
-import { Annotation, EditorState, Transaction, type ChangeSet, type Text as DocumentText } from "@codemirror/state";
+import {
+  Annotation,
+  EditorState,
+  Transaction,
+  type ChangeSet,
+  type Compartment,
+  type Extension,
+  type Text as DocumentText,
+} from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../../state/workspace.ts";
@@ -9,7 +17,7 @@ import { configuredIndentation, indentation } from "../indentation/extension.ts"
 import { languageSupport } from "../language/support.ts";
 import { smallestChange } from "../language/protocol/smallest-change.ts";
 import { createSharedViews, isCopied } from "./shared-views.ts";
-import { editorSetup, intelligence, label, labelFor, language, MAX_HIGHLIGHTED_CHARS } from "./setup.ts";
+import { editorSetup, intelligence, label, labelFor, language, MAX_HIGHLIGHTED_CHARS, noSupport } from "./setup.ts";
 
 // A text with its history and selections. It outlives its views, which exist only while their tabs are shown.
 export interface CodeBuffer extends EditorBuffer {
@@ -162,7 +170,7 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
     const support = text.length < MAX_HIGHLIGHTED_CHARS ? await description?.load() : undefined;
     if (path !== current) return;
     languageName = support && description ? description.name : null;
-    views.configure(language.reconfigure(support ?? []));
+    set(language, support ?? noSupport);
     if (reporting) cursor.setLanguage(languageName);
   }
 
@@ -175,7 +183,12 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   async function loadIntelligence(): Promise<void> {
     const current = path;
     const support = await languageSupport(workspace, path, () => views.state().doc);
-    if (path === current) views.configure(intelligence.reconfigure(support));
+    if (path === current) set(intelligence, support ?? noSupport);
+  }
+
+  // Most files have neither, and configuring a view is slow.
+  function set(compartment: Compartment, extension: Extension): void {
+    if (compartment.get(views.state()) !== extension) views.configure(compartment.reconfigure(extension));
   }
 }
 

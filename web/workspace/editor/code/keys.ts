@@ -5,9 +5,11 @@ import type { Workspace } from "../../state/workspace.ts";
 // Keys that take precedence over those of VS Code.
 export const keys = new Compartment();
 
+export const noKeys: Extension = [];
+
 // The chosen keys. Vim is large, so it is loaded when it is chosen.
 export async function loadKeys(workspace: Workspace): Promise<Extension> {
-  if (workspace.preferences.store.getState().keymap !== "vim") return [];
+  if (workspace.preferences.store.getState().keymap !== "vim") return noKeys;
   const { vimKeys } = await loadModule(() => import("../vim/vim.ts"));
   return Prec.highest(vimKeys(workspace));
 }

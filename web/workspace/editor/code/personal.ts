@@ -5,7 +5,15 @@ import type { PreferencesState } from "../../state/page/preferences.ts";
 // The part of an editor that follows the personal settings.
 export const personal = new Compartment();
 
-export const personalSetup = ({ wrapLines, lineNumbers: numbers, whitespace, fontFamily, fontSize }: PreferencesState): Extension => [
+// The same settings result in the same extension, so that an editor that has it already is not configured again.
+export function personalSetup(preferences: PreferencesState): Extension {
+  if (last?.preferences !== preferences) last = { preferences, extension: extensionFor(preferences) };
+  return last.extension;
+}
+
+let last: { preferences: PreferencesState; extension: Extension } | null = null;
+
+const extensionFor = ({ wrapLines, lineNumbers: numbers, whitespace, fontFamily, fontSize }: PreferencesState): Extension => [
   numbers === "off" ? [] : numbers === "relative" ? relativeLineNumbers : lineNumbers(),
   whitespace === "all" ? highlightWhitespace() : whitespace === "trailing" ? highlightTrailingWhitespace() : [],
   wrapLines ? EditorView.lineWrapping : [],

@@ -17,9 +17,10 @@ import {
 import type { PreferencesState } from "../../state/page/preferences.ts";
 import { findAndReplace } from "../find/extension.ts";
 import { indentation, initialIndentation } from "../indentation/extension.ts";
+import { otherCursors, placeReports } from "../together/cursors.ts";
 import { vsCodeKeys } from "./editor-commands.ts";
 import { indentGuides } from "./indent-guides.ts";
-import { keys } from "./keys.ts";
+import { keys, noKeys } from "./keys.ts";
 import { personal, personalSetup } from "./personal.ts";
 import { theme } from "./theme.ts";
 
@@ -28,6 +29,7 @@ export const label = new Compartment();
 export const pastEdits = new Compartment();
 // The extensions of a language server.
 export const intelligence = new Compartment();
+export const noSupport: Extension = [];
 
 export const labelFor = (path: string): Extension => EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` });
 
@@ -37,7 +39,7 @@ export const MAX_HIGHLIGHTED_CHARS = 2_000_000;
 // The extensions of every editor. The language is added when it is loaded.
 export function editorSetup({ path, text, preferences }: { path: string; text: string; preferences: PreferencesState }): Extension {
   return [
-    keys.of([]),
+    keys.of(noKeys),
     // Keeps the line endings of the file. Any other line ending stays in the text as a character.
     EditorState.lineSeparator.of(lineSeparatorOf(text)),
     indentation.of(initialIndentation(path, text, preferences)),
@@ -69,8 +71,10 @@ export function editorSetup({ path, text, preferences }: { path: string; text: s
       indentWithTab,
     ]),
     label.of(labelFor(path)),
-    language.of([]),
-    intelligence.of([]),
+    language.of(noSupport),
+    intelligence.of(noSupport),
+    placeReports,
+    otherCursors,
     theme,
   ];
 }

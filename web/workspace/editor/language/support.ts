@@ -7,14 +7,14 @@ import { fileLanguage } from "./file-language.ts";
 // The server would need too long for a larger file, and its messages would be too large.
 const MAX_CHARS = 250_000;
 
-// The extensions of a language server for the editor of a file; none if there is no server. The client is loaded when the first file
+// The extensions of a language server for the editor of a file; null if there is no server. The client is loaded when the first file
 // needs it.
-export async function languageSupport(workspace: Workspace, path: string, text: () => Text): Promise<Extension> {
+export async function languageSupport(workspace: Workspace, path: string, text: () => Text): Promise<Extension | null> {
   const language = fileLanguage(path);
   // A language server is a program of the sandbox, and viewers start none.
-  if (!workspace.mayEdit || language === null || text().length > MAX_CHARS) return [];
+  if (!workspace.mayEdit || language === null || text().length > MAX_CHARS) return null;
   await afterFirstText();
   const { clientFor } = await loadModule(() => import("./clients.ts"));
   const client = await clientFor(workspace, language.language);
-  return client?.support(path, language, text) ?? [];
+  return client?.support(path, language, text) ?? null;
 }

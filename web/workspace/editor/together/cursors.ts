@@ -93,3 +93,10 @@ const theme = EditorView.baseTheme({
 });
 
 export const otherCursors = [cursors, theme];
+
+// The function that reports the place in a view while others can be there. Configuring the view for it would take longer.
+export const reporters = new WeakMap<EditorView, () => void>();
+
+export const placeReports = EditorView.updateListener.of(({ view, focusChanged, selectionSet, docChanged }) => {
+  if ((focusChanged || selectionSet || docChanged) && view.hasFocus) reporters.get(view)?.();
+});
