@@ -48,13 +48,11 @@ export function FileTree() {
   };
   const drag = useTreeDrag(nodeAt);
 
-  const lastFocused = useRef(0);
   const focusedIndex = useFocusedRow(scroller, {
     focused,
-    index: rows.indexOf(focused ?? "", lastFocused.current),
+    index: rows.indexOf(focused ?? ""),
     count: rows.count,
   });
-  useEffect(() => void (lastFocused.current = focusedIndex), [focusedIndex]);
   useEffect(() => {
     for (const path of expandedList) void files.ensure(path);
   }, [files, expandedList]);

@@ -22,8 +22,8 @@ export interface TreeRows {
   count: number;
   // A row is made when it is first asked for, and then stays the same.
   at(index: number): TreeNode | undefined;
-  // -1 if the path is not shown. `near` is a row close to it: the positions in a large folder take long to collect.
-  indexOf(path: string, near?: number): number;
+  // -1 if the path is not shown.
+  indexOf(path: string): number;
   // The rows from one path to another, in the order of the tree.
   between(from: string, to: string): Selection;
   all(): Selection;
@@ -32,7 +32,6 @@ export interface TreeRows {
 // Rows that follow each other in the tree.
 interface Part {
   start: number;
-  count: number;
   at: (offset: number) => TreeNode | undefined;
 }
 
@@ -59,7 +58,7 @@ export function visibleRows(folders: FilesState["folders"], expanded: ReadonlySe
   addFolder("", 0);
 
   function add(added: number, nodeAt: Part["at"]): void {
-    if (added > 0) parts.push({ start: count, count: added, at: nodeAt });
+    if (added > 0) parts.push({ start: count, at: nodeAt });
     count += added;
   }
 
@@ -69,7 +68,7 @@ export function visibleRows(folders: FilesState["folders"], expanded: ReadonlySe
       const node = newNode(path, level);
       add(1, () => node);
     }
-    const own = nodesOf(folders[path], path, level);
+    const own = nodesOf(folders[path] ?? [], path, level);
     const place: Place = { start: count, nodes: own, inner: [] };
     places.set(path, place);
     let added = 0;
@@ -116,11 +115,10 @@ export function visibleRows(folders: FilesState["folders"], expanded: ReadonlySe
       else high = middle - 1;
     }
     const part = parts[low];
-    return part && index >= part.start && index < part.start + part.count ? part.at(index - part.start) : undefined;
+    return part && index >= 0 && index < count ? part.at(index - part.start) : undefined;
   }
 
-  function indexOf(path: string, near = 0): number {
-    for (const index of [near, near + 1, near - 1, count - 1]) if (at(index)?.path === path) return index;
+  function indexOf(path: string): number {
     const place = places.get(parentOf(path));
     const position = place?.nodes.positionOf(nameOf(path));
     if (place === undefined || position === undefined) return special.get(path) ?? -1;
@@ -132,7 +130,7 @@ export function visibleRows(folders: FilesState["folders"], expanded: ReadonlySe
   function range(first: number, last: number): Selection {
     return {
       has(path) {
-        const index = indexOf(path, first);
+        const index = indexOf(path);
         return index >= first && index <= last && at(index)?.path === path;
       },
       *[Symbol.iterator]() {
@@ -167,10 +165,8 @@ interface FolderNodes {
 }
 
 const cached = new WeakMap<NamedEntry[], FolderNodes>();
-const noNodes: FolderNodes = { level: 0, count: 0, folders: 0, at: () => undefined, positionOf: () => undefined };
 
-function nodesOf(entries: NamedEntry[] | undefined, folder: string, level: number): FolderNodes {
-  if (entries === undefined) return noNodes;
+function nodesOf(entries: NamedEntry[], folder: string, level: number): FolderNodes {
   const known = cached.get(entries);
   if (known?.level === level) return known;
   // The repository's own data. In a worktree it is a file.
@@ -208,14 +204,8 @@ const nodeOf = (entry: NamedEntry, { folder, level, position, siblings }: NodePl
 });
 
 const newNode = (folder: string, level: number): TreeNode => ({
-  path: joinPath(folder, NEW_NAME),
+  ...nodeOf({ name: NEW_NAME, type: "file" }, { folder, level, position: 1, siblings: 1 }),
   name: "",
-  parent: folder,
-  level,
-  folder: false,
-  link: false,
-  position: 1,
-  siblings: 1,
 });
 
 // The next row below `from` whose name starts with the typed letters, starting over at the top.
