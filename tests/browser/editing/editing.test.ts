@@ -33,6 +33,10 @@ describeInBrowser("editing in the workspace", (suite) => {
     await page.keyboard.type("buy bread");
     await page.keyboard.press("Control+S");
     await eventually(() => workspace.exec("cat notes/today.txt")).toBe("buy bread");
+    // A running animation would make the browser draw all the time. The caret blinks without one.
+    await eventually(() => page.evaluate("document.getAnimations().filter((one) => one.playState === 'running').length")).toBe(0);
+    await eventually(() => page.locator(".cm-cursorLayer").evaluate((layer) => layer.style.opacity)).toBe("0");
+    await eventually(() => page.locator(".cm-cursorLayer").evaluate((layer) => layer.style.opacity)).toBe("");
   });
 
   test("autosave writes what was typed, and the tab is marked until then", async () => {

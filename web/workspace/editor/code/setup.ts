@@ -5,7 +5,6 @@ import { highlightSelectionMatches } from "@codemirror/search";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
   crosshairCursor,
-  drawSelection,
   dropCursor,
   EditorView,
   highlightActiveLine,
@@ -18,6 +17,7 @@ import type { PreferencesState } from "../../state/page/preferences.ts";
 import { findAndReplace } from "../find/extension.ts";
 import { indentation, initialIndentation } from "../indentation/extension.ts";
 import { otherCursors, placeReports } from "../together/cursors.ts";
+import { blinkingCaret } from "./caret.ts";
 import { vsCodeKeys } from "./editor-commands.ts";
 import { indentGuides } from "./indent-guides.ts";
 import { keys, noKeys } from "./keys.ts";
@@ -49,7 +49,7 @@ export function editorSetup({ path, text, preferences }: { path: string; text: s
     highlightSpecialChars(),
     pastEdits.of(undoHistory()),
     foldGutter(),
-    drawSelection(),
+    blinkingCaret,
     dropCursor(),
     indentOnInput(),
     bracketMatching(),

@@ -161,7 +161,7 @@ export const SETTINGS = {
     key: "terminal.cursorBlink",
     group: "Terminal",
     title: "Blinking cursor",
-    description: "The cursor blinks while the terminal has the focus.",
+    description: "The cursor blinks in a focused terminal that the GPU draws.",
     type: "boolean",
     default: true,
   },
