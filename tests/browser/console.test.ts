@@ -138,6 +138,7 @@ function defineTests(suite: BrowserSuite): void {
       "Overview",
       "Sessions",
       "Keys and usage",
+      "Snapshots",
       "Webhooks",
       "Audit",
     ]);
