@@ -19,14 +19,14 @@ export interface TestedEngine {
   leftovers(sandboxId: string): Promise<string[]>;
   // Ends the sandbox's processes behind the server's back.
   crash(sandboxId: string): Promise<void>;
-  // Besides the default image: one that works, and one that does not. Absent: only the default image can be used.
-  images?: { works: string; fails: string };
   imageOf(sandboxId: string): Promise<string>;
   dispose(): Promise<void>;
 }
 
 export interface JourneyOptions {
   freezes: boolean;
+  // Besides the default image: one that works, and one that does not. Absent: only the default image can be used.
+  images?: { works: string; fails: string };
   missing?: Missing;
   // A variant of an engine whose other journeys are complete. It runs only the journeys in which variants differ, unless
   // BERTH_TEST_DRIVERS=all.
@@ -37,7 +37,7 @@ export interface JourneyOptions {
 export function engineJourneys(
   name: string,
   prepare: () => Promise<TestedEngine>,
-  { freezes, missing, isVariant = false }: JourneyOptions,
+  { freezes, images, missing, isVariant = false }: JourneyOptions,
 ): void {
   const sameInVariants = isVariant && process.env["BERTH_TEST_DRIVERS"] !== "all" ? "the same in all variants" : undefined;
   describeWith(missing, name, () => {
@@ -55,7 +55,7 @@ export function engineJourneys(
       engine = await prepare();
       git = await startGitServer(null);
       const templates = join(folder, "templates.json");
-      writeFileSync(templates, JSON.stringify({ default: { allowedImages: Object.values(engine.images ?? {}) } }));
+      writeFileSync(templates, JSON.stringify({ default: { allowedImages: Object.values(images ?? {}) } }));
       berth = await startBerth({
         BERTH_LOG_LEVEL: "warn",
         BERTH_POOL_SIZE: "1",
@@ -128,9 +128,9 @@ export function engineJourneys(
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
     });
 
-    test("a sandbox starts again in the image of its repository, and keeps its own if that one does not start", async ({ skip }) => {
-      if (!engine.images) return skip("this engine has only one image");
-      const { works, fails } = engine.images;
+    const oneImage = images ? undefined : "this engine has only one image";
+    testWith(oneImage, "a sandbox starts again in the image of its repository, and keeps its own if that one does not start", async () => {
+      const { works, fails } = images!;
       const createWith = async (name: string, image: string) => {
         git.addRepository(name, { ".devcontainer.json": JSON.stringify({ image, postCreateCommand: "echo $SHELL_COUNT >> ran" }) });
         const source = { git: { url: git.url(name), token: "secret" } };

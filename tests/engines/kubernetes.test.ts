@@ -30,13 +30,12 @@ for (const [workload, cluster, env] of [
           ...env,
         },
         leftovers: (id) => uncollected(double, id as SandboxId),
-        images: { works: "example.com/tools:2", fails: MISSING_IMAGE },
         imageOf: async (id) => (double.objects.get("pods", podOf(id as SandboxId)) as V1Pod).spec!.containers[0]!.image!,
         crash: async (id) => void process.kill(double.kubelet.pidOf(podOf(id as SandboxId))!, "SIGKILL"),
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    { freezes: false, isVariant: workload !== "Sandbox" },
+    { freezes: false, isVariant: workload !== "Sandbox", images: { works: "example.com/tools:2", fails: MISSING_IMAGE } },
   );
 
 engineJourneys(

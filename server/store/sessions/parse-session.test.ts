@@ -6,12 +6,22 @@ import { parseView, viewOf } from "./view.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 const lease = { lease_owner: "server-1", lease_until: NOW_MS + 1000 };
-const STEPS: SessionState[] = ["warming", "creating", "discarding", "pausing", "thawing", "hibernating", "resuming", "destroying"];
+const STEPS: SessionState[] = [
+  "warming",
+  "creating",
+  "discarding",
+  "pausing",
+  "thawing",
+  "rebuilding",
+  "hibernating",
+  "resuming",
+  "destroying",
+];
 
 // A row as the server writes it in this state.
 function rowIn(state: SessionState, changes: Partial<SessionRow> = {}): SessionRow {
   const isPaused = ["paused", "hibernating", "resuming"].includes(state);
-  const isRunning = ["running", "pausing", "thawing"].includes(state);
+  const isRunning = ["running", "pausing", "thawing", "rebuilding"].includes(state);
   return sessionRow(NOW_MS, {
     state,
     ...(STEPS.includes(state) && lease),

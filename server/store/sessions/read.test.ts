@@ -16,8 +16,8 @@ onBothEngines("reading sessions", (databases) => {
     const sandboxIds = [...Array.from({ length: 1200 }, () => newId("sbx", 1)), ...rows.map(({ sandbox_id }) => sandbox_id)];
     const found = await runningAmong(store.db, sandboxIds);
     const states = rows.filter(({ sandbox_id }) => found.has(sandbox_id)).map(({ state }) => state);
-    expect(states.sort()).toEqual(["creating", "pausing", "resuming", "running", "thawing"]);
-    expect(found.size).toBe(5);
+    expect(states.sort()).toEqual(["creating", "pausing", "rebuilding", "resuming", "running", "thawing"]);
+    expect(found.size).toBe(6);
     expect(await runningAmong(store.db, [])).toEqual(new Set());
   });
 });
