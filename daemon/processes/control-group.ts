@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-// What this sandbox uses, by its control group. null: the sandbox does not see its control group.
+// The use of this sandbox by its control group; null if the sandbox does not see its control group.
 
 // Milliseconds of processor time since the sandbox was started.
 export function readProcessorMs(): number | null {

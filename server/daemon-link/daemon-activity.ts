@@ -5,8 +5,8 @@ import { readAnswerText } from "./link-errors.ts";
 
 const UNKNOWN: DaemonActivity = { agentIdleMs: null, cpuMs: null, memoryBytes: null, diskBytes: null };
 
-// What the daemon says about its sandbox; null for what it does not know, and everything null if it does not answer. Code in the sandbox may
-// pretend to be the daemon: numbers are at least 0 and exact, and nothing else is certain.
+// The daemon's report about its sandbox. A figure that it does not know is null; if it does not answer, all are. Code in the sandbox may
+// pretend to be the daemon, so a number is certain to be a safe integer of at least 0, and nothing more.
 export async function readDaemonActivity(
   links: Pick<DaemonLinks, "request">,
   sandboxId: SandboxId,

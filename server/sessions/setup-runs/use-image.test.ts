@@ -76,7 +76,7 @@ test("another server finishes the change of an image, and the setup runs once", 
   await using services = await openTestSessions({ templates, wrapDriver });
   const { id, sandboxId } = await create(services, "works");
   await reached.promise;
-  // Nobody renews the lease of a dead server.
+  // The lease of a dead server expires.
   services.clock.skip(HOUR);
   await using other = services.another({ driver: withImages(started)(driverOf[0]!) });
   await other.reconcile.finishSteps().finally(hangs.resolve);

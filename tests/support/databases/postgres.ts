@@ -12,7 +12,7 @@ import { freePort } from "../servers/port.ts";
 
 // A PostgreSQL server for one test file, on a free loopback port. It is deleted when disposed.
 export interface TestPostgres extends AsyncDisposable {
-  // Creates an empty database, or a copy of one that nobody uses at the time, and returns its URL.
+  // Creates an empty database, or a copy of one that has no open connections, and returns its URL.
   createDatabase(options?: { copyOf?: string }): Promise<string>;
   // Stops and starts the server, as in an outage.
   stop(): Promise<void>;

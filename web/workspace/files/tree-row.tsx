@@ -27,7 +27,7 @@ export interface TreeRowProps {
   dropTarget: boolean;
   unsaved: boolean;
   change: GitMark | undefined;
-  // Whether nobody else is in the session.
+  // Whether no other person is in the session.
   alone: boolean;
   // Set while the name in this row is typed.
   naming: Naming | null;

@@ -47,7 +47,7 @@ interface Asked {
   from: number;
   to: number;
   only?: string[];
-  // Whether nobody asked for it.
+  // Whether the editor asked for it, not the person.
   isAutomatic?: boolean;
 }
 
