@@ -269,7 +269,7 @@ function defineTests(suite: BrowserSuite): void {
     await row.getByRole("button", { name: /^Delete snp_/ }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await expectVisible(page.getByText("No snapshots yet. Partners take them over the API."));
-    await expectVisible(page.getByText("0, 0 B"));
+    await expectVisible(page.getByText("0 snapshots, 0 B"));
 
     await page.goto(`${suite.berth.url}/console/sessions/${ada.sessionId}`);
     const [openings, hosts] = [page.getByRole("region", { name: "Opened by" }), page.getByRole("region", { name: "Egress" })];

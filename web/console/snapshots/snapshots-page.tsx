@@ -34,7 +34,9 @@ export function SnapshotsPage() {
     <div className="page">
       <div className="head">
         <h1>Snapshots</h1>
-        {all && <span className="muted">{`${count(all.use.count)}, ${bytes(all.use.bytes)}`}</span>}
+        {all && (
+          <span className="muted">{`${count(all.use.count)} ${all.use.count === 1 ? "snapshot" : "snapshots"}, ${bytes(all.use.bytes)}`}</span>
+        )}
         <span className="grow" />
         <button type="button" className="button" onClick={reloadAll}>
           Refresh
