@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { measureTurns } from "./testing/measure-turns.ts";
+import { longestTurnMs } from "./testing/measure-turns.ts";
 import { type RawProvider, startRawProvider } from "./testing/raw-provider.ts";
 import { startTestRelay, type TestRelay, type TestSandbox } from "./testing/start-relay.ts";
 
@@ -126,12 +126,13 @@ describe("a hostile provider", () => {
       socket.write(`${OK}Connection: close\r\n\r\n`);
       repeat(socket, piece);
     };
-    const answer = await sandbox.open(CHAT, BODY);
-    const turns = measureTurns();
-    let length = 0;
-    while (length < 8 * 1024 * 1024) length += ((await once(answer, "data"))[0] as Buffer).length;
-    expect(turns.longestMs()).toBeLessThan(50);
-    answer.destroy();
+    const work = async () => {
+      const answer = await sandbox.open(CHAT, BODY);
+      let length = 0;
+      while (length < 8 * 1024 * 1024) length += ((await once(answer, "data"))[0] as Buffer).length;
+      answer.destroy();
+    };
+    expect(await longestTurnMs(work, { enoughMs: 50 })).toBeLessThan(50);
     await expectNoHarm();
   });
 });

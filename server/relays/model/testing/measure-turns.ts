@@ -17,3 +17,18 @@ export function measureTurns(): { longestMs(): number } {
     },
   };
 }
+
+// The same for work that can be repeated. The system also counts time in which a busy host did not run the machine, so a
+// turn that seems long is measured again: work that really holds the loop holds it every time.
+export async function longestTurnMs(work: () => Promise<void>, { enoughMs }: { enoughMs: number }): Promise<number> {
+  let shortest = Infinity;
+  for (let attempt = 0; attempt < 5 && shortest >= enoughMs; attempt++) {
+    const turns = measureTurns();
+    try {
+      await work();
+    } finally {
+      shortest = Math.min(shortest, turns.longestMs());
+    }
+  }
+  return shortest;
+}
