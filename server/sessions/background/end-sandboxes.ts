@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
+import { describeError } from "../../faults/describe-error.ts";
 import type { Log } from "../../log.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
@@ -76,7 +77,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
   async function end(goal: Goal): Promise<EndedSandboxes> {
     const ended: EndedSandboxes = { paused: 0, destroyed: 0, discarded: 0, orphans: 0, failures: [] };
     const guarded = (sandboxId: SandboxId, work: () => Promise<void>) =>
-      work().catch((error: unknown) => void ended.failures.push(`${sandboxId}: ${describe(error)}`));
+      work().catch((error: unknown) => void ended.failures.push(`${sandboxId}: ${describeError(error)}`));
     const sessions = await sessionsInState(store.db, home, LIVE_STATES);
     await forEachConcurrently(sessions, BACKGROUND, (session) =>
       guarded(session.sandboxId, async () => {
@@ -138,7 +139,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
       await driver
         .deleteSnapshot(id, AbortSignal.timeout(STEP_TIMEOUT_MS))
         .then(() => removeSnapshot(store.db, id))
-        .catch((error: unknown) => void ended.failures.push(`${id}: ${describe(error)}`));
+        .catch((error: unknown) => void ended.failures.push(`${id}: ${describeError(error)}`));
     return ended;
   }
 
@@ -156,6 +157,3 @@ const hibernateOnPause = (driver: Driver): Driver => ({
   traits: { ...driver.traits, freezes: false },
   pause: (id, signal) => driver.hibernate(id, signal),
 });
-
-const describe = (error: unknown): string =>
-  error instanceof Error ? `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ""}` : String(error);

@@ -1,6 +1,7 @@
 import { AppError } from "@berth/contract";
 import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 import type { Driver } from "../../drivers/driver.ts";
+import { describeError } from "../../faults/describe-error.ts";
 import type { Log } from "../../log.ts";
 import type { SetupImage } from "../../store/sessions/session-setup.ts";
 import type { Templates } from "../../templates.ts";
@@ -32,7 +33,7 @@ export function createUseImage({ steps, transitions, driver, templates, log }: U
       await driver.images.fetch?.(name, AbortSignal.any([signal, AbortSignal.timeout(FETCH_IMAGE_MS)]));
     } catch (error) {
       if (signal.aborted) throw error;
-      log.warn("session.image_failed", { sessionId, image: name, error: describe(error) });
+      log.warn("session.image_failed", { sessionId, image: name, error: describeError(error) });
       await transitions.apply(session, "image_failed", { changes: changesTo("failed") });
       return;
     }
@@ -40,6 +41,3 @@ export function createUseImage({ steps, transitions, driver, templates, log }: U
     await steps.run(session, "use_image", { changes: changesTo("pending") }).catch(() => {});
   };
 }
-
-const describe = (error: unknown): string =>
-  error instanceof Error ? `${error.message}${error.cause ? `: ${describe(error.cause)}` : ""}` : String(error);

@@ -2,6 +2,7 @@ import { AppError, newId } from "@berth/contract";
 import { MINUTE, type Clock } from "../../clock.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Driver } from "../../drivers/driver.ts";
+import { describeError } from "../../faults/describe-error.ts";
 import { failpoint } from "../../faults/failpoints.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
@@ -93,7 +94,7 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
       log.info("snapshot.created", { snapshotId: begun.id, sessionId: session.id, sandboxId: session.sandboxId, bytes, ...times });
       return done;
     } catch (error) {
-      log.error("snapshot.failed", { snapshotId: begun.id, sessionId: session.id, error: describe(error) });
+      log.error("snapshot.failed", { snapshotId: begun.id, sessionId: session.id, error: describeError(error) });
       await discard(begun).catch((second: unknown) => log.error("snapshot.undo_failed", { snapshotId: begun.id, error: String(second) }));
       throw error;
     }
@@ -133,6 +134,3 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
 
   return { make, discard };
 }
-
-const describe = (error: unknown): string =>
-  error instanceof Error ? `${error.message}${error.cause ? `: ${describe(error.cause)}` : ""}` : String(error);

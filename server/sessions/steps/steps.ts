@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError } from "@berth/contract";
+import { describeError } from "../../faults/describe-error.ts";
 import { failpoint } from "../../faults/failpoints.ts";
 import type { Log } from "../../log.ts";
 import type { Db } from "../../store/schema.ts";
@@ -95,8 +96,8 @@ export function createSteps({ transitions, actions, stepTimeoutMs, log, observer
       const reason = explain(error, stop);
       observer.stepped({ step, outcome: outcomeOfError(reason), seconds: secondsSince(startedMs) });
       if (!isAppError(reason, "session_busy"))
-        log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describe(error), ...trace });
-      await undo(session).catch((second: unknown) => log.error("session.undo_failed", { sessionId, error: describe(second) }));
+        log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describeError(error), ...trace });
+      await undo(session).catch((second: unknown) => log.error("session.undo_failed", { sessionId, error: describeError(second) }));
       throw reason;
     }
   }
@@ -159,6 +160,3 @@ function explain(error: unknown, stop: AbortSignal): AppError {
     return new AppError("sandbox_timeout", { cause: error });
   return new AppError("sandbox_failed", { cause: error });
 }
-
-const describe = (error: unknown): string =>
-  error instanceof Error ? `${error.message}${error.cause ? `: ${describe(error.cause)}` : ""}` : String(error);
