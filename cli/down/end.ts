@@ -5,9 +5,10 @@ import { silentLog } from "@berth/server/log.ts";
 import type { Secrets } from "@berth/server/secrets/secrets.ts";
 import { createEndSandboxes, type EndedSandboxes } from "@berth/server/sessions/background/end-sandboxes.ts";
 import { openStore, type Store } from "@berth/server/store/open.ts";
-import { loadTemplates, type Templates } from "@berth/server/templates.ts";
+import type { Templates } from "@berth/server/templates.ts";
 import { openDaemonLinks, openSecrets } from "../installation/daemon-access.ts";
 import { STORE_FILE } from "../installation/settings.ts";
+import { readTemplates } from "../installation/templates.ts";
 import type { Engine, Installation } from "./installation.ts";
 
 export type Fate = "paused" | "destroyed";
@@ -66,12 +67,4 @@ async function endUnknown({ driver }: Engine, fate: Fate): Promise<EndedSandboxe
 function add(sum: EndedSandboxes, { failures, ...counts }: EndedSandboxes): void {
   sum.failures.push(...failures);
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) sum[name] += counts[name];
-}
-
-function readTemplates({ templatesFile }: Config): Templates {
-  try {
-    return loadTemplates(templatesFile ?? undefined);
-  } catch {
-    return loadTemplates(undefined);
-  }
 }

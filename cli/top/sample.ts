@@ -1,16 +1,16 @@
 import { readFile } from "node:fs/promises";
 import type { Clock } from "@berth/server/clock.ts";
 import type { Config } from "@berth/server/config/config.ts";
-import { readDaemonActivity } from "@berth/server/daemon-link/daemon-activity.ts";
-import type { DaemonLinks } from "@berth/server/daemon-link/daemon-links.ts";
 import { hostNameFile } from "@berth/server/data-folder/claim-host.ts";
-import type { Driver, SandboxStats } from "@berth/server/drivers/driver.ts";
+import type { SandboxStats } from "@berth/server/drivers/driver.ts";
 import { openDriver } from "@berth/server/drivers/index.ts";
 import { silentLog } from "@berth/server/log.ts";
 import type { Store } from "@berth/server/store/open.ts";
 import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
 import { isAtHome, type Home } from "@berth/server/store/sessions/session.ts";
+import { createSandboxMeter } from "@berth/server/usage/sandbox-meter.ts";
 import { openDaemonLinks, openSecrets } from "../installation/daemon-access.ts";
+import { readTemplates } from "../installation/templates.ts";
 
 export interface Measured {
   session: SessionDetails;
@@ -32,7 +32,17 @@ export async function openSampler(config: Config, store: Store, clock: Clock, li
   const host = driver.traits.hostBound ? (await readFile(hostNameFile(config.dataDir), "utf8").catch(() => "")).trim() : null;
   const home: Home = { driver: driver.name, host };
   const links = openDaemonLinks({ store, driver, secrets: await openSecrets(config) });
+  const meter = createSandboxMeter({ driver, links, templates: readTemplates(config) });
   let before = new Map<string, { cpuMs: number; atMs: number }>();
+
+  // null: the sandbox has just ended, or the engine does not answer. The daemon of a paused sandbox does not run.
+  async function statsOf({ sandboxId, template, status }: SessionDetails): Promise<SandboxStats | null> {
+    const stats =
+      status === "running"
+        ? meter.read(sandboxId, template, STATS_TIMEOUT_MS)
+        : driver.stats(sandboxId, AbortSignal.timeout(STATS_TIMEOUT_MS));
+    return stats.catch(() => null);
+  }
 
   return {
     async sample() {
@@ -40,7 +50,7 @@ export async function openSampler(config: Config, store: Store, clock: Clock, li
       const now = new Map<string, { cpuMs: number; atMs: number }>();
       const measured = await Promise.all(
         sessions.map(async (session) => {
-          const stats = isAtHome(session, home) ? await statsOf({ driver, links }, session) : null;
+          const stats = isAtHome(session, home) ? await statsOf(session) : null;
           const last = before.get(session.sandboxId);
           const atMs = clock.now();
           if (stats?.cpuMs != null) now.set(session.sandboxId, { cpuMs: stats.cpuMs, atMs });
@@ -60,14 +70,3 @@ export async function openSampler(config: Config, store: Store, clock: Clock, li
 
 // A sandbox that was restarted counts from zero again.
 const percent = (usedMs: number, elapsedMs: number): number | null => (usedMs < 0 || elapsedMs <= 0 ? null : (100 * usedMs) / elapsedMs);
-
-// null: the sandbox has just ended, or the engine does not answer. The daemon is asked for what the engine does not measure.
-async function statsOf(
-  { driver, links }: { driver: Driver; links: DaemonLinks },
-  { sandboxId, status }: SessionDetails,
-): Promise<SandboxStats | null> {
-  const stats = await driver.stats(sandboxId, AbortSignal.timeout(STATS_TIMEOUT_MS)).catch(() => null);
-  if (!stats || status !== "running" || (stats.cpuMs !== null && stats.memoryBytes !== null)) return stats;
-  const reported = await readDaemonActivity(links, sandboxId, STATS_TIMEOUT_MS);
-  return { ...stats, cpuMs: stats.cpuMs ?? reported.cpuMs, memoryBytes: stats.memoryBytes ?? reported.memoryBytes };
-}
