@@ -1,5 +1,6 @@
 import type { TimeoutAction } from "./schemas/session-rules.ts";
 import type { SessionStatus } from "./schemas/session.ts";
+import type { Snapshot } from "./schemas/snapshot.ts";
 import type { Branding } from "./workspace.ts";
 
 // The private API between the server and the console in the browser. It may change with every version; programs use the partner API.
@@ -207,17 +208,9 @@ export interface ConsoleWebhook {
   dueSince: string | null;
 }
 
-export interface ConsoleSnapshot {
-  id: string;
+export interface ConsoleSnapshot extends Snapshot {
   // null: adopted by the operator, for templates.
   partnerId: string | null;
-  name: string;
-  status: "creating" | "ready";
-  sessionId: string;
-  template: string;
-  // null: the engine does not say.
-  bytes: number | null;
-  createdAt: string;
 }
 
 // `use` counts all snapshots, not only those of the page.

@@ -16,14 +16,14 @@ export function SnapshotsPage() {
   const { rows, error, more, reload } = usePages<ConsoleSnapshot>("/snapshots", { limit: "50" });
   const { data: all, reload: reloadUse } = useData<ConsoleSnapshotList>("/snapshots", { limit: "1" });
   const [failure, setFailure] = useState<string | null>(null);
-  const [doomed, setDoomed] = useState<ConsoleSnapshot | null>(null);
+  const [chosen, setChosen] = useState<ConsoleSnapshot | null>(null);
   const reloadAll = () => {
     reload();
     void reloadUse();
   };
   const remove = ({ id }: ConsoleSnapshot) => {
     setFailure(null);
-    setDoomed(null);
+    setChosen(null);
     api.post(`/snapshots/${id}/delete`).then(reloadAll, (failed: Error) => setFailure(failed.message));
   };
   const partner: Column<ConsoleSnapshot> = {
@@ -66,7 +66,7 @@ export function SnapshotsPage() {
                     type="button"
                     className="button small danger"
                     aria-label={`Delete ${snapshot.id}`}
-                    onClick={() => setDoomed(snapshot)}
+                    onClick={() => setChosen(snapshot)}
                   >
                     Delete
                   </button>
@@ -76,10 +76,10 @@ export function SnapshotsPage() {
         />
       )}
       <MoreButton more={more} />
-      {doomed && (
-        <Confirm title="Delete this snapshot?" action="Delete" onClose={() => setDoomed(null)} onConfirm={() => remove(doomed)}>
+      {chosen && (
+        <Confirm title="Delete this snapshot?" action="Delete" onClose={() => setChosen(null)} onConfirm={() => remove(chosen)}>
           <p>
-            New sessions cannot start with <strong>{doomed.name || doomed.id}</strong> any more. Sessions that were created from it keep
+            New sessions cannot start with <strong>{chosen.name || chosen.id}</strong> any more. Sessions that were created from it keep
             their files.
           </p>
         </Confirm>
