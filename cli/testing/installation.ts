@@ -3,22 +3,20 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { silentLog } from "@berth/server/log.ts";
 import { openStore } from "@berth/server/store/open.ts";
 import manifest from "../../package.json" with { type: "json" };
 
 const bin = join(import.meta.dirname, "../bin.js");
-const folders: string[] = [];
-afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 // Each command is two processes, and a busy machine starts them slowly.
 vi.setConfig({ testTimeout: 120_000 });
 
-// A data folder, and the commands as an operator runs them on it: as real processes.
+// A data folder that goes with the test, and the commands as an operator runs them on it: as real processes.
 export function createInstallation(env: Record<string, string> = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), "berth-cli-"));
-  folders.push(dataDir);
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const settings = { PATH: process.env.PATH ?? "", HOME: dataDir, BERTH_DATA_DIR: dataDir, ...env };
   const berth = (...args: string[]) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {

@@ -46,7 +46,7 @@ export function engineJourneys(
     let world: Server;
     let worldPort: number;
     let git: GitServer;
-    const folder = mkdtempSync(join(tmpdir(), "berth-journeys-"));
+    let folder: string;
 
     beforeAll(async () => {
       world = createServer((_, response) => response.end("the world"));
@@ -54,6 +54,7 @@ export function engineJourneys(
       worldPort = (world.address() as AddressInfo).port;
       engine = await prepare();
       git = await startGitServer(null);
+      folder = mkdtempSync(join(tmpdir(), "berth-journeys-"));
       const templates = join(folder, "templates.json");
       writeFileSync(templates, JSON.stringify({ default: { allowedImages: Object.values(images ?? {}) } }));
       berth = await startBerth({
