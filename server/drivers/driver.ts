@@ -150,7 +150,7 @@ export interface SandboxSummary {
   condition: SandboxCondition;
 }
 
-// null: the engine does not measure it, so that only the daemon can tell. Kubernetes reports memory if the metrics API is installed, and
+// null: the engine does not measure it, so only the daemon can report it. Kubernetes reports memory if the metrics API is installed, and
 // nothing else. Only oci knows the disk, if it is bounded.
 export interface SandboxStats {
   memoryBytes: number | null;

@@ -41,7 +41,7 @@ export function openTracing({ config, driver, registry, log }: TracingDeps): Tra
   const exporter = createOtlpExporter({
     url,
     headers: config.otlpHeaders,
-    // gRPC is not spoken; see the warning of the configuration.
+    // Berth does not speak gRPC: config.ts warns about it.
     encoding: config.otlpProtocol === "http/json" ? "json" : "protobuf",
     timeoutMs: config.otlpTimeoutMs,
     delayMs: config.spanDelayMs,

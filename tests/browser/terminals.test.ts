@@ -171,7 +171,8 @@ describeInBrowser("terminals in the workspace", (suite) => {
     const right = async (what: typeof terminals) => ((box) => box!.x + box!.width)(await what.boundingBox());
     await eventually(async () => (await right(terminals)) >= (await right(terminals.getByRole("tab", { name: "Terminal 5" })))).toBe(true);
 
-    await page.locator(".terminal-view textarea:focus").waitFor(); // a new terminal takes the focus, and with it the next key
+    // A new terminal takes the focus when it is ready, and with it the next key.
+    await page.locator(".terminal-view textarea:focus").waitFor();
     for (let count = 4; count >= 0; count--) {
       await terminals.getByRole("tab").last().press("Delete");
       await eventually(() => terminals.getByRole("tab").count()).toBe(count);

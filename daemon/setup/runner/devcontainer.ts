@@ -53,7 +53,7 @@ function toDevcontainer(parsed: unknown, root: string): Devcontainer {
     ports: portsOf(rest),
     remarks: [
       ...(unused.length > 0 ? [`devcontainer.json: these properties do not apply here: ${unused.join(", ")}.`] : []),
-      ...(image !== undefined && typeof image !== "string" ? ["devcontainer.json: the image is not a text."] : []),
+      ...(image !== undefined && typeof image !== "string" ? ["devcontainer.json: the image is not a string."] : []),
     ],
     image: typeof image === "string" ? image.replaceAll(/[^\x21-\x7e]/g, "").slice(0, MAX_IMAGE_LENGTH) : null,
   };

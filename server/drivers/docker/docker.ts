@@ -31,7 +31,7 @@ export interface DockerOptions {
   lateEventMs?: number;
 }
 
-// The Engine answers every sandbox that starts, and the sandboxes of a burst start slowly.
+// Each question costs the Engine time, and while many sandboxes start at once they all wait for it.
 const ALIVE_EVERY_MS = 250;
 // For cleaning up after the caller's signal has aborted.
 const UNDO_TIMEOUT_MS = 30_000;

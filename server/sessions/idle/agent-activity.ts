@@ -3,8 +3,8 @@ import { SECOND, type Clock } from "../../clock.ts";
 import { readDaemonActivity } from "../../daemon-link/daemon-activity.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 
-// When the agent in a sandbox last worked, and how much the sandbox computes. The daemon says so, and code in the sandbox may pretend to be the daemon: then the session
-// runs until its timeout, which nothing in the sandbox can change.
+// When the agent in a sandbox last worked, and how much the sandbox computes, as its daemon reports. Code in the sandbox may pretend to
+// be the daemon: then the session runs until its timeout, which nothing in the sandbox can change.
 export interface AgentActivity {
   // null if the agent has not worked, or if the daemon does not answer.
   lastMs(sandboxId: SandboxId): Promise<number | null>;

@@ -43,18 +43,18 @@ function temporaryDatabases(engine: Engine): Databases {
   let folder: string;
   let migrated: Database;
   let count = 0;
-  const describe = (url: string | null): Database => {
+  const databaseAt = (url: string | null): Database => {
     const file = join(folder, `${++count}.db`);
     return { engine, file, url, open: (options) => openStore({ url, file, log: silentLog, ...options }) };
   };
   const databases: Databases = {
     async create() {
-      if (databases.postgres) return describe(await databases.postgres.createDatabase({ copyOf: migrated.url! }));
-      const database = describe(null);
+      if (databases.postgres) return databaseAt(await databases.postgres.createDatabase({ copyOf: migrated.url! }));
+      const database = databaseAt(null);
       await copyFile(migrated.file, database.file);
       return database;
     },
-    createEmpty: async () => describe((await databases.postgres?.createDatabase()) ?? null),
+    createEmpty: async () => databaseAt((await databases.postgres?.createDatabase()) ?? null),
   };
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "berth-stores-"));
