@@ -58,7 +58,14 @@ async function checkSession(berth: Berth, entry: Entry): Promise<string[]> {
     entry.allowed = new Set(["running"]);
     entry.events.push("session.resumed");
   }
-  return checkFiles(berth, entry);
+  return [...(await checkFiles(berth, entry)), ...(await checkImage(berth, entry))];
+}
+
+async function checkImage(berth: Berth, { sessionId, image }: Entry): Promise<string[]> {
+  if (image === undefined) return [];
+  const { body } = await berth.api.call("GET", `/api/b2b/sessions/${sessionId}?expand=details`);
+  const found = (body as { image?: string }).image;
+  return found === image ? [] : [`${sessionId} runs in the image ${found}, not in ${image}`];
 }
 
 async function checkFiles(berth: Berth, entry: Entry): Promise<string[]> {

@@ -2,7 +2,7 @@ import { readFileSync, globSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { STEPS } from "../../server/sessions/states/outcome.ts";
-import { FAIL_POINTS, crash } from "./rounds.ts";
+import { FAIL_POINTS, IMAGE_FAIL_POINTS, crash } from "./rounds.ts";
 
 // The short form: a few fail points and a random moment. The long form is `npm run test:crash -- --rounds 200`.
 const SHORT = [
@@ -35,13 +35,10 @@ test("the long form covers every fail point of the server", () => {
     .join("\n");
   const named = [...text.matchAll(/failpoint\("([^"]+)"\)/g)].map(([, name]) => name!);
   // Those that steps.ts names after the step. A discarded row is deleted, so nothing is left after it. Only a program outside
-  // Berth freezes a running sandbox, so a run never meets `thawing`; reconcile.test.ts covers it. Sandboxes of this suite have no
-  // image; use-image.test.ts covers `rebuilding`.
-  const ofSteps = STEPS.filter((step) => step !== "thawing" && step !== "rebuilding").flatMap((step) =>
+  // Berth freezes a running sandbox, so a run never meets `thawing`; reconcile.test.ts covers it.
+  const ofSteps = STEPS.filter((step) => step !== "thawing").flatMap((step) =>
     ["begun", "acted", "left"].map((boundary) => `${step}.${boundary}`),
   );
-  const points = FAIL_POINTS.flatMap((point) => point.split(", then "));
-  expect(
-    [...named, ...ofSteps].filter((name) => !points.includes(name) && name !== "discarding.left" && name !== "rebuild.stopped"),
-  ).toEqual([]);
+  const points = [...FAIL_POINTS, ...IMAGE_FAIL_POINTS].flatMap((point) => point.split(", then "));
+  expect([...named, ...ofSteps].filter((name) => !points.includes(name) && name !== "discarding.left")).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session, SessionList, SessionStatus, Volume } from "@berth/contract";
 import type { Api } from "../support/servers/api.ts";
+import type { ImageWorld } from "./images.ts";
 import { createSnapshotLedger } from "./snapshot-ledger.ts";
 
 // Every response that the partner got, which a crash must not contradict. A call without a response may have taken effect or
@@ -13,6 +14,8 @@ export interface Ledger {
   useVolume(api: Api): Promise<void>;
   // The same for a session with a repository that cannot be fetched.
   useSource(api: Api): Promise<void>;
+  // Creates a session whose repository names an image, and waits until its setup is over.
+  useImage(api: Api): Promise<void>;
   // Retries every create without a response, like a partner, and reports those that made a second session.
   retry(api: Api): Promise<string[]>;
   entries(): Entry[];
@@ -24,6 +27,8 @@ export interface Entry {
   // States that the session may be in now.
   allowed: Set<SessionStatus>;
   files: Map<string, FileRecord>;
+  // The image of its repository, which it must have when its setup is over.
+  image?: string;
   // The events that must exist: one for each response.
   events: string[];
   // Whether a call is running. A session has one call at a time, so that none conflicts.
@@ -42,7 +47,7 @@ const CLAIM_MS = 30_000;
 const SOURCE = { source: { git: { url: "http://127.0.0.1:9/shop.git", token: "secret" } } };
 const sourceFor = (name: string) => (/^[01]/.test(name) ? SOURCE : {});
 
-export function createLedger(random: () => number): Ledger {
+export function createLedger(random: () => number, images?: ImageWorld): Ledger {
   const entries: Entry[] = [];
   const pick = <T>(items: T[]): T | undefined => items[Math.floor(random() * items.length)];
   const live = (status: SessionStatus) => entries.filter((entry) => !entry.busy && entry.allowed.size === 1 && entry.allowed.has(status));
@@ -83,10 +88,22 @@ export function createLedger(random: () => number): Ledger {
 
   async function useSource(api: Api): Promise<void> {
     const entry = await create(api, SOURCE);
-    const isPending = async () =>
-      JSON.stringify((await api.call("GET", `/api/b2b/sessions/${entry.sessionId}?expand=details`)).body).includes('"pending"');
-    while (await isPending()) await delay(50);
+    await awaitSetup(api, entry);
     await alone(entry, () => move(api, entry, "DELETE", "", "destroyed", "session.destroyed"));
+  }
+
+  async function useImage(api: Api): Promise<void> {
+    if (!images) throw new Error("the sandboxes of this run have no images");
+    const entry = await create(api, images.create);
+    entry.image = images.image;
+    entry.files.set(images.file.name, { written: images.file.content, perhaps: [] });
+    await alone(entry, () => awaitSetup(api, entry));
+  }
+
+  async function awaitSetup(api: Api, { sessionId }: Entry): Promise<void> {
+    const isPending = async () =>
+      JSON.stringify((await api.call("GET", `/api/b2b/sessions/${sessionId}?expand=details`)).body).includes('"pending"');
+    while (await isPending()) await delay(50);
   }
 
   // The key may be held by a dead server until its lease expires.
@@ -167,6 +184,7 @@ export function createLedger(random: () => number): Ledger {
     retry,
     useVolume,
     useSource,
+    useImage,
     entries: () => entries,
     async act(api) {
       const dice = random();

@@ -1,11 +1,13 @@
-// npm run test:crash -- --rounds 200 [--seed 1] [--random] [--passes 3] [--postgres]
-// The long form of crash.test.ts: first every fail point, `passes` times, then random moments under load.
+// npm run test:crash -- --rounds 200 [--seed 1] [--random] [--passes 3] [--postgres] [--docker]
+// The long form of crash.test.ts: first every fail point, `passes` times, then random moments under load. With --docker, the
+// fail points are those of sandboxes that have images.
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { percentile } from "../../bench/report/statistics.ts";
 import { startPostgres } from "../support/databases/postgres.ts";
+import { openImageWorld } from "./images.ts";
 import { measureOrphans, type OrphanTimes } from "./orphans.ts";
-import { FAIL_POINTS, crash } from "./rounds.ts";
+import { FAIL_POINTS, IMAGE_FAIL_POINTS, crash } from "./rounds.ts";
 
 const { values } = parseArgs({
   options: {
@@ -14,19 +16,23 @@ const { values } = parseArgs({
     random: { type: "boolean", default: false },
     passes: { type: "string", default: "1" },
     postgres: { type: "boolean", default: false },
+    docker: { type: "boolean", default: false },
   },
 });
 const rounds = Number(values.rounds);
-const points = values.random ? [] : Array.from({ length: Number(values.passes) }, () => FAIL_POINTS).flat();
+const points = values.random
+  ? []
+  : Array.from({ length: Number(values.passes) }, () => (values.docker ? IMAGE_FAIL_POINTS : FAIL_POINTS)).flat();
 await using postgres = values.postgres ? await startPostgres() : null;
 const env: Record<string, string> = postgres
   ? { BERTH_DATABASE_URL: await postgres.createDatabase(), BERTH_MASTER_KEY: randomBytes(32).toString("hex") }
   : {};
+await using images = values.docker ? await openImageWorld() : undefined;
 let done = 0;
 let violations = 0;
 const ready: number[] = [];
 const settled: number[] = [];
-for await (const round of crash({ rounds, seed: Number(values.seed), points, env })) {
+for await (const round of crash({ rounds, seed: Number(values.seed), points, env, ...(images && { images }) })) {
   done++;
   violations += round.violations.length;
   ready.push(round.recoveryMs);

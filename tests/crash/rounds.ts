@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { judge, type Verdict } from "./check.ts";
+import type { ImageWorld } from "./images.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 
@@ -56,6 +57,15 @@ export const FAIL_POINTS = [
   "snapshot.begun, then snapshot_delete.deleted",
 ] as const;
 
+// Those of sandboxes that have images, which are the ones on Docker.
+export const IMAGE_FAIL_POINTS = [
+  "rebuilding.begun",
+  "rebuild.stopped",
+  "rebuilding.acted",
+  "rebuilding.left",
+  "rebuild.stopped, then rebuilding.acted",
+] as const;
+
 // Hibernate at once, so that every round has hibernating sessions. The pool grows after creates that found it empty.
 const SETTINGS = {
   BERTH_HIBERNATE_AFTER: "0s",
@@ -71,10 +81,11 @@ export async function* crash(options: {
   seed: number;
   points: readonly string[];
   env?: Record<string, string>;
+  images?: ImageWorld;
 }): AsyncGenerator<Round> {
   const random = seeded(options.seed);
-  await using berth = await prepareBerth({ ...SETTINGS, ...options.env });
-  const ledger = createLedger(random);
+  await using berth = await prepareBerth({ ...SETTINGS, ...options.env, ...options.images?.env });
+  const ledger = createLedger(random, options.images);
   const keys = createKeyRing();
   for (let round = 0; round < options.rounds; round++) {
     const point = options.points[round];
@@ -96,13 +107,19 @@ async function dieAt(berth: Berth, ledger: Ledger, point: string): Promise<void>
   let gone = false;
   void berth.died().then(() => (gone = true));
   await Promise.race([started, berth.died()]);
-  const act = point.startsWith("volume.") ? ledger.useVolume : point.startsWith("setup.") ? ledger.useSource : ledger.act;
+  const act = actFor(point, ledger);
   const deadline = performance.now() + 30_000;
   while (!gone) {
     if (performance.now() > deadline) throw new Error(`the server did not reach the fail point ${point} in 30 s`);
     await act(berth.api).catch(ignoreWhen(() => true));
     await delay(5);
   }
+}
+
+function actFor(point: string, ledger: Ledger): Ledger["act"] {
+  if (point.startsWith("volume.")) return ledger.useVolume;
+  if (point.startsWith("setup.")) return ledger.useSource;
+  return point.startsWith("rebuild") ? ledger.useImage : ledger.act;
 }
 
 async function dieSoon(berth: Berth, ledger: Ledger, keys: KeyRing, afterMs: number): Promise<void> {
