@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser } from "playwright-core";
-import { launchChromium } from "../../tests/support/browser/workspace.ts";
-import { machine } from "../../tests/support/machine.ts";
-import { onPath } from "../../tests/support/on-path.ts";
-import { freePort } from "../../tests/support/servers/port.ts";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import type { Row } from "../report/report.ts";
-import { openServer } from "../support/server.ts";
+import { launchChromium } from "../../../tests/support/browser/workspace.ts";
+import { machine } from "../../../tests/support/machine.ts";
+import { onPath } from "../../../tests/support/on-path.ts";
+import { freePort } from "../../../tests/support/servers/port.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import type { Row } from "../../report/report.ts";
+import { openServer } from "../../support/server.ts";
 
 export const benchmark: Benchmark = {
   summary: "from opening the page to the first editor, the bytes that were loaded, and the JavaScript heap",

@@ -1,13 +1,13 @@
 import type { Browser, Page } from "playwright-core";
-import { sessionRow } from "../../server/store/testing/session-row.ts";
-import { launchChromium } from "../../tests/support/browser/workspace.ts";
-import { machine } from "../../tests/support/machine.ts";
-import type { Berth } from "../../tests/support/servers/berth.ts";
-import { runCliForJson } from "../../tests/support/servers/cli.ts";
-import type { Benchmark } from "../support/benchmark.ts";
-import type { Row, Target } from "../report/report.ts";
-import { openServer } from "../support/server.ts";
-import { addSessionRows, openDatabase } from "../support/session-rows.ts";
+import { sessionRow } from "../../../server/store/testing/session-row.ts";
+import { launchChromium } from "../../../tests/support/browser/workspace.ts";
+import { machine } from "../../../tests/support/machine.ts";
+import type { Berth } from "../../../tests/support/servers/berth.ts";
+import { runCliForJson } from "../../../tests/support/servers/cli.ts";
+import type { Benchmark } from "../../support/benchmark.ts";
+import type { Row, Target } from "../../report/report.ts";
+import { openServer } from "../../support/server.ts";
+import { addSessionRows, openDatabase } from "../../support/session-rows.ts";
 
 const SESSIONS = 10_000;
 

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CDPSession, Page } from "playwright-core";
+import { launchChromium } from "../../../tests/support/browser/workspace.ts";
+import { machine } from "../../../tests/support/machine.ts";
+import type { Row, Target } from "../../report/report.ts";
+import type { Benchmark } from "../../support/benchmark.ts";
+import { openServer } from "../../support/server.ts";
+
+const FOLDERS = ["f1", "f2", "f3", "f4", "f5"];
+const FILES = 10_000;
+const TARGET_MS = 50;
+const NO_INPUT = "no input";
+// Longer than every timer of the page that an input starts, such as the one that saves.
+const SETTLE_MS = 1_200;
+
+export const benchmark: Benchmark = {
+  summary: `the work of the page's main thread for each input, with ${FOLDERS.length * FILES} files in the tree`,
+  async run(run) {
+    if (machine.chromium !== undefined) throw new Error(`This benchmark ${machine.chromium}.`);
+    await using server = await openServer(run, { poolSize: 0 });
+    const { caller } = server;
+    const { sessionId, sandboxId } = await caller.create();
+    await caller.exec(sandboxId, `for f in ${FOLDERS.join(" ")}; do mkdir $f; (cd $f; seq -f %05g.txt ${FILES} | xargs touch); done`);
+    await caller.exec(sandboxId, "for n in a b c d; do echo $n > $n.txt; done");
+    const browser = await launchChromium();
+    await using _ = run.resources.defer(() => browser.close());
+    const times = new Map<string, number[]>();
+    for (let round = -1; round < run.rounds(5, 1) && !run.isOver(); round++) {
+      run.progress(`round ${round + 1}`);
+      const { url } = JSON.parse(await caller.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`, 200)) as { url: string };
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+      const page = await context.newPage();
+      await page.goto(url);
+      for await (const [input, ms] of use(page)) if (round >= 0) times.set(input, [...(times.get(input) ?? []), ms]);
+      await context.close();
+    }
+    const targetsOf = (what: string): Target[] => (what === NO_INPUT ? [] : [{ of: "p50", atMost: TARGET_MS }]);
+    const rows: Row[] = [...times].map(([what, values]) => ({ what, unit: "ms", values, targets: targetsOf(what) }));
+    return [{ title: `Processor time of the page's main thread for one input, ${FOLDERS.length * FILES} files`, rows }];
+  },
+};
+
+// Every input is measured with everything that it causes: the answer of the server, rendering, saving. The mouse is used directly, because
+// a locator's own checks run in the page too.
+async function* use(page: Page): AsyncGenerator<[string, number]> {
+  const during = await createMeter(page);
+  const item = (name: string) => page.getByRole("treeitem", { name, exact: true });
+  const key = (name: string) => () => page.keyboard.press(name);
+  const clickOn = async (name: string) => {
+    const box = await item(name).boundingBox();
+    if (!box) throw new Error(`${name} is not on the screen.`);
+    return during(() => page.mouse.click(box.x + 60, box.y + box.height / 2));
+  };
+  await item("a.txt").click();
+  await page.locator(".text-editor .cm-content").waitFor();
+  await sleep(2 * SETTLE_MS);
+  yield [NO_INPUT, await during(async () => {})];
+  for (const folder of FOLDERS.toReversed()) yield ["open a folder", await clickOn(folder)];
+  yield ["collapse a folder", await clickOn("f1")];
+  yield ["expand it again", await clickOn("f1")];
+  yield ["arrow key", await during(key("ArrowDown"))];
+  yield ["Page Down", await during(key("PageDown"))];
+  yield ["End", await during(key("End"))];
+  yield ["Home", await during(key("Home"))];
+  yield ["select all rows with Shift+End", await during(key("Shift+End"))];
+  yield ["select all rows with Shift+Home", await during(key("Shift+Home"))];
+  yield ["select all rows with Ctrl+A", await during(key("ControlOrMeta+a"))];
+  await page.mouse.move(120, 400);
+  yield ["a turn of the wheel", await during(() => page.mouse.wheel(0, 600))];
+  await page.getByRole("tree").press("End");
+  await sleep(SETTLE_MS);
+  for (const name of ["b.txt", "c.txt"]) yield ["show a file for the first time", await clickOn(name)];
+  yield ["show a file that has a tab", await clickOn("b.txt")];
+  await page.locator(".text-editor .cm-content").first().click();
+  await sleep(SETTLE_MS);
+  for (const letter of "xyz") yield ["a key in the editor, with the save", await during(key(letter))];
+  yield ["open the palette", await during(key("ControlOrMeta+p"))];
+  for (const letter of "f1/0") yield ["a letter in the palette", await during(key(letter))];
+  yield ["close the palette", await during(key("Escape"))];
+}
+
+async function createMeter(page: Page): Promise<(input: () => Promise<unknown>) => Promise<number>> {
+  const devTools = await page.context().newCDPSession(page);
+  await devTools.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async (input) => {
+    const before = await taskMs(devTools);
+    await input();
+    await sleep(SETTLE_MS);
+    return (await taskMs(devTools)) - before;
+  };
+}
+
+// The processor time of all tasks of the main thread so far.
+async function taskMs(devTools: CDPSession): Promise<number> {
+  const { metrics } = await devTools.send("Performance.getMetrics");
+  const found = metrics.find(({ name }) => name === "TaskDuration");
+  if (!found) throw new Error("The browser does not measure its tasks.");
+  return found.value * 1000;
+}
