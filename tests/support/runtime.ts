@@ -2,6 +2,7 @@ import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, sym
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildDaemon } from "../../daemon/build.ts";
+import { lockDataFolder } from "../../server/data-folder/data-folder-lock.ts";
 
 const root = join(import.meta.dirname, "../..");
 let building: Promise<string> | undefined;
@@ -24,6 +25,9 @@ export async function runtimeWithForeignSnapshot(): Promise<{ folder: string } &
 }
 
 async function build(): Promise<string> {
+  // Tests that ask for the folder start sandboxes without a server. With a lock like a server's, a concurrent `berth down --delete`
+  // keeps the files that all installations of the machine share.
+  await lockDataFolder(`/proc/${process.pid}`);
   const folder = join(root, "daemon/dist");
   const sources = globSync(["daemon/**/*.{ts,sh,cjs}", "daemon/terminals/bashrc", "contract/**/*.ts"], {
     cwd: root,
