@@ -5,6 +5,7 @@ import { KINDS, startApiServer, type ApiServer } from "./api-server.ts";
 import { reconcile, restricted } from "./controllers.ts";
 import { createKubelet, type Kubelet } from "./kubelet.ts";
 import { createObjects, type ApiObject, type Objects } from "./objects.ts";
+import { bindClaims } from "./storage.ts";
 import { followSnapshots } from "./volume-snapshots.ts";
 
 // A small Kubernetes: the API over real HTTP, the controllers that the driver relies on, and pods that are real processes.
@@ -107,6 +108,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
   const listening = objects.onChange(({ kind }) => kind === "events" || stir());
 
   const storage = followSnapshots(objects, join(folder, "volumes"), join(folder, "snapshots"));
+  const binding = bindClaims(objects, join(folder, "volumes"));
   const { port, ...api } = await startApiServer({
     snapshots: options.snapshots ?? true,
     objects,
@@ -140,6 +142,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     async [Symbol.asyncDispose]() {
       listening[Symbol.dispose]();
       storage[Symbol.dispose]();
+      binding[Symbol.dispose]();
       await kubelet[Symbol.asyncDispose]();
       await api[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });

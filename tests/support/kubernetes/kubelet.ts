@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,7 +6,8 @@ import type { V1PodSpec } from "@kubernetes/client-node";
 import type { PodStatus } from "./controllers.ts";
 import type { ApiObject, Objects } from "./objects.ts";
 import { createPodNetwork } from "./pod-network.ts";
-import { accepts, killAll, nextAddress, prepareVolumes } from "./pod-process.ts";
+import { accepts, killAll, nextAddress, prepareVolumes, startProcess } from "./pod-process.ts";
+import { chooseNode } from "./scheduler.ts";
 
 // Scheduler, kubelet and container runtime in one. A pod is a process of this machine with its own loopback address, and a
 // volume is a folder.
@@ -76,28 +77,27 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   function sync(): void {
     // Controllers may still be scheduled when the double is disposed.
     if (ended.signal.aborted) return;
-    for (const pod of newestFirst ? unscheduled().reverse() : unscheduled()) {
+    for (const pod of newestFirst ? waitingPods().reverse() : waitingPods()) {
       const uid = pod.metadata.uid!;
-      const node = [...nodes].find(hasRoom);
-      if (!node) {
-        const message = `0/${nodes.size} nodes are available: ${nodes.size} Too many pods.`;
-        report(uid, { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message }] });
+      const choice = chooseNode({ objects, nodes, podsPerNode, nodeOf }, pod);
+      if ("message" in choice) {
+        const unscheduled = { type: "PodScheduled", status: "False", reason: "Unschedulable", message: choice.message };
+        report(uid, { phase: "Pending", conditions: [unscheduled] });
         continue;
       }
-      const run: Run = { node, ip: nextAddress(), restarts: 0, leaving: false };
+      const run: Run = { ...choice, ip: nextAddress(), restarts: 0, leaving: false };
       runs.set(uid, run);
+      objects.merge("pods", pod.metadata.name!, { spec: { nodeName: choice.node } });
       background(start(uid, run));
     }
   }
 
-  function unscheduled(): ApiObject[] {
+  function waitingPods(): ApiObject[] {
     if (schedulerIsBusy) return [];
     return objects.list("pods").filter(({ metadata }) => !runs.has(metadata.uid!) && !metadata.deletionTimestamp);
   }
 
-  function hasRoom(node: string): boolean {
-    return objects.list("pods").filter(({ metadata }) => runs.get(metadata.uid!)?.node === node).length < podsPerNode;
-  }
+  const nodeOf = ({ metadata }: ApiObject) => runs.get(metadata.uid!)?.node;
 
   const podOf = (uid: string) => objects.list("pods").find((pod) => pod.metadata.uid === uid);
 
@@ -126,16 +126,11 @@ export function createKubelet(options: KubeletOptions): Kubelet {
         containerStatuses: [{ name: "sandbox", ready: false, restartCount: 0, state: waiting }],
       });
     }
-    const env = await prepareVolumes(spec, uid, folder);
+    const { env, mounts } = await prepareVolumes(spec, uid, folder);
     env["BERTH_LISTEN"] = env["BERTH_LISTEN"]!.replace("0.0.0.0", run.ip);
     if (env["BERTH_EGRESS"] !== undefined) env["BERTH_EGRESS"] = await network.route(run.ip, env["BERTH_EGRESS"]);
     if (run.leaving || ended.signal.aborted) return;
-    const child = spawn(join(runtimeDir, "bin/node"), [join(runtimeDir, "daemon.cjs")], {
-      cwd: env["BERTH_WORKSPACE"],
-      env,
-      detached: true,
-      stdio: ["ignore", "ignore", "inherit"],
-    });
+    const child = startProcess([join(runtimeDir, "bin/node"), join(runtimeDir, "daemon.cjs")], { env, mounts });
     run.child = child;
     run.folder = env["BERTH_WORKSPACE"]!;
     child.once("exit", () => background(onExit(uid, run, spec)));

@@ -117,14 +117,15 @@ export function createObjects(): Objects {
   };
 }
 
-// The driver only uses selectors like `a=b,c=d`.
+// The driver only uses selectors like `a=b,c=d`, and `a` for a label with any value.
 export function matches(object: ApiObject, selector = ""): boolean {
   return selector
     .split(",")
     .filter(Boolean)
     .every((part) => {
       const [key = "", value] = part.split("=");
-      return object.metadata.labels?.[key] === value;
+      const found = object.metadata.labels?.[key];
+      return value === undefined ? found !== undefined : found === value;
     });
 }
 

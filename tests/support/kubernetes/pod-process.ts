@@ -1,9 +1,9 @@
-import type { ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import type { V1PodSpec } from "@kubernetes/client-node";
+import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import { findRelatedProcesses } from "../../../server/drivers/host/process-table.ts";
 
 // A pod of the double is a process with its own address and its own folders.
@@ -34,19 +34,58 @@ export function accepts(host: string, port: number): Promise<boolean> {
   });
 }
 
-// The environment of the pod's process: its volumes are folders below `folder`.
-export async function prepareVolumes(spec: V1PodSpec, uid: string, folder: string): Promise<Record<string, string>> {
+export interface PodProcess {
+  env: Record<string, string>;
+  mounts: PodMount[];
+}
+
+interface PodMount {
+  source: string;
+  target: string;
+  readOnly: boolean;
+}
+
+// The environment of the pod's process: its volumes are folders below `folder`. A volume that is mounted in another one is a real
+// mount, because a program finds it by its path.
+export async function prepareVolumes(spec: V1PodSpec, uid: string, folder: string): Promise<PodProcess> {
   const container = spec.containers[0]!;
-  const env = Object.fromEntries(
-    (container.env ?? []).map(({ name, value = "", valueFrom }) => [name, valueFrom?.fieldRef?.fieldPath === "metadata.uid" ? uid : value]),
-  );
-  for (const { name, mountPath, subPath = "" } of container.volumeMounts ?? []) {
+  const mapped = await mapMounts(spec, container, folder);
+  for (const init of spec.initContainers ?? []) {
+    const { env, mounts } = await mapMounts(spec, init, folder);
+    // The double's image has the daemon already.
+    if (mounts.length > 0) execFileSync(init.command![0]!, init.command!.slice(1), { env: env(uid) });
+  }
+  const nested = mapped.mounts.filter(({ parent }) => parent !== undefined);
+  return { env: mapped.env(uid), mounts: nested };
+}
+
+async function mapMounts(spec: V1PodSpec, container: V1Container, folder: string) {
+  const mounts: (PodMount & { path: string; parent: string | undefined })[] = [];
+  for (const { name, mountPath, subPath = "", readOnly = false } of container.volumeMounts ?? []) {
     const claim = spec.volumes?.find((volume) => volume.name === name)?.persistentVolumeClaim?.claimName;
     if (!claim) continue;
-    const real = join(folder, claim, subPath);
-    await mkdir(real, { recursive: true });
-    for (const key of Object.keys(env)) if (env[key] === mountPath) env[key] = real;
+    const source = join(folder, claim, subPath);
+    await mkdir(source, { recursive: true });
+    const parent = mounts.find(({ path }) => mountPath.startsWith(`${path}/`));
+    const target = parent ? join(parent.source, mountPath.slice(parent.path.length)) : source;
+    mounts.push({ source, target, readOnly, path: mountPath, parent: parent?.path });
   }
-  env["PATH"] = process.env["PATH"] ?? "";
-  return env;
+  const env = (uid: string): Record<string, string> => {
+    const given = (container.env ?? []).map(({ name, value = "", valueFrom }) => [
+      name,
+      valueFrom?.fieldRef?.fieldPath === "metadata.uid" ? uid : (mounts.find(({ path }) => path === value)?.source ?? value),
+    ]);
+    return { ...(Object.fromEntries(given) as Record<string, string>), PATH: process.env["PATH"] ?? "" };
+  };
+  return { env, mounts };
+}
+
+// Mounts are in a mount namespace of the pod, which the kernel removes with its last process. Needs root.
+const MOUNT =
+  'while [ "$1" != -- ]; do mount --bind "$1" "$2" && mount -o "remount,bind,$3" "$2" && shift 3 || exit; done; shift; exec "$@"';
+
+export function startProcess(command: string[], { env, mounts }: PodProcess): ChildProcess {
+  const inside = mounts.flatMap(({ source, target, readOnly }) => [source, target, readOnly ? "ro" : "rw"]);
+  const [program, ...args] = mounts.length === 0 ? command : ["unshare", "--mount", "sh", "-c", MOUNT, "sh", ...inside, "--", ...command];
+  return spawn(program!, args, { cwd: env["BERTH_WORKSPACE"], env, detached: true, stdio: ["ignore", "ignore", "inherit"] });
 }
