@@ -28,6 +28,8 @@ export interface DriverConfig {
   kubeconfig: string | null;
   kubernetesNamespace: string | null;
   kubernetesStorageClass: string | null;
+  kubernetesVolumeStorageClass: string | null;
+  kubernetesVolumeAccess: "ReadWriteOnce" | "ReadWriteMany";
   kubernetesPullSecrets: readonly string[];
   kubernetesUserNamespaces: boolean;
   kubernetesWarmPools: readonly string[];
@@ -120,9 +122,14 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
     },
   },
   kubernetes: {
-    async probe({ kubeconfig, kubernetesNamespace: namespace, kubernetesStorageClass: storageClass, kubernetesWarmPools }) {
-      const warmPools = [...poolsOf(kubernetesWarmPools).values()];
-      return (await import("./kubernetes/probe.ts")).probeKubernetes({ kubeconfig, namespace, storageClass, warmPools });
+    async probe({ kubeconfig, ...config }) {
+      return (await import("./kubernetes/probe.ts")).probeKubernetes({
+        kubeconfig,
+        namespace: config.kubernetesNamespace,
+        storageClass: config.kubernetesStorageClass,
+        volumeStorageClass: config.kubernetesVolumeStorageClass,
+        warmPools: [...poolsOf(config.kubernetesWarmPools).values()],
+      });
     },
     async open({ log, creation, ...config }) {
       const { createKubernetesDriver } = await import("./kubernetes/kubernetes.ts");
@@ -135,6 +142,8 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
         userNamespace: config.kubernetesUserNamespaces,
         imagePullSecrets: [...config.kubernetesPullSecrets],
         storageClass: config.kubernetesStorageClass,
+        volumeStorageClass: config.kubernetesVolumeStorageClass ?? config.kubernetesStorageClass,
+        volumeAccess: config.kubernetesVolumeAccess,
         scheduleWaitMs: config.kubernetesScheduleWaitMs,
         nodeSelector: Object.fromEntries(config.kubernetesNodeSelector.map((pair) => pair.split("=") as [string, string])),
         warmPools:

@@ -20,6 +20,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { firstSession } from "../../cli/commands/installation/serve.ts";
 import { VARIABLES } from "../../server/config/variables.ts";
 import { ConfigError, readConfig } from "../../server/config/config.ts";
+import type { SandboxVolume } from "../../server/drivers/driver.ts";
 import { DAEMON_PORT } from "../../server/drivers/kubernetes/cluster/names.ts";
 import { statefulSetKind } from "../../server/drivers/kubernetes/workloads/workload-kinds.ts";
 import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
@@ -62,7 +63,9 @@ test("every manifest is valid against the API's description", () => {
 });
 
 test("every object that the driver creates is valid against the API's description", () => {
-  const spec = { id: newId("sbx", 1), template: { ...DEFAULT_TEMPLATE, runtime: "gvisor" }, tokenHash: "00".repeat(32) };
+  const volumeId = newId("vol", 1);
+  const volumes: SandboxVolume[] = [{ id: volumeId, path: "/home/user/.npm", mode: "ro", sizeMb: 16 }];
+  const spec = { id: newId("sbx", 1), template: { ...DEFAULT_TEMPLATE, runtime: "gvisor" }, tokenHash: "00".repeat(32), volumes };
   const nodeSelector = { "kubernetes.io/arch": "arm64" };
   const settings = {
     image: "x",
@@ -71,6 +74,7 @@ test("every object that the driver creates is valid against the API's descriptio
     imagePullSecrets: ["pull"],
     storageClass: "fast",
     nodeSelector,
+    sameNodeAs: [volumeId],
   };
   expect(faultsOf(statefulSetKind.describe(spec, "sbx-1", "berth", settings, new Date()))).toEqual([]);
 });
@@ -172,7 +176,7 @@ test("the server's account may do exactly what the driver does, in the sandboxes
     "sandboxtemplates: create,patch",
     "statefulsets: create,get,list,patch,delete",
     "pods: get,list,watch,delete",
-    "persistentvolumeclaims: delete",
+    "persistentvolumeclaims: create,get,list,delete",
     "volumesnapshots: create,get,list,delete",
     "events: list",
     "pods: get",

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { VolumeList } from "@berth/contract";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { editor, eventually, launchChromium, openWorkspace, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
 import { runCli } from "../support/servers/cli.ts";
@@ -119,14 +120,20 @@ export function engineJourneys(
       await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
     });
 
-    testWith(sameInVariants, "a killed server finds its sessions again", async () => {
-      const session = await berth.api.create();
-      await berth.api.exec(session.sandboxId, "echo kept > note");
+    // Volumes are mounted by root, on the machine or in the double of a cluster.
+    const volumes = machine.root === undefined ? [{ name: "cache", path: "/home/user/cache", mode: "rw" }] : [];
+    testWith(sameInVariants, "a killed server finds its sessions again, with their volumes", async () => {
+      for (const { name } of volumes) expect((await berth.api.call("POST", "/api/b2b/volumes", { name })).status).toBe(201);
+      const session = await berth.api.create({ volumes });
+      await berth.api.exec(session.sandboxId, "echo kept > note; mkdir -p ~/cache; echo cached > ~/cache/file");
       await berth.kill();
       await berth.start();
-      expect((await berth.api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+      expect((await berth.api.exec(session.sandboxId, "cat note ~/cache/file")).stdout).toBe("kept\ncached\n");
+      const listed = async () => ((await berth.api.call("GET", "/api/b2b/volumes")).body as VolumeList).data;
+      expect(await listed()).toMatchObject(volumes.map(({ name }) => ({ name, usedBy: [{ sessionId: session.sessionId, mode: "rw" }] })));
       await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
+      for (const { volumeId } of await listed()) expect((await berth.api.call("DELETE", `/api/b2b/volumes/${volumeId}`)).status).toBe(200);
     });
 
     const oneImage = images ? undefined : "this engine has only one image";

@@ -1,5 +1,5 @@
 import { MINUTE, SECOND } from "../../clock.ts";
-import { anyText, duration, flag, list, matching } from "../kinds.ts";
+import { anyText, duration, flag, list, matching, oneOf } from "../kinds.ts";
 import { variable } from "../variable.ts";
 
 export const KUBERNETES_VARIABLES = {
@@ -22,7 +22,20 @@ export const KUBERNETES_VARIABLES = {
     kind: anyText,
     default: null,
     defaultHelp: "the cluster's default",
-    help: "Storage class of the sandboxes' volumes.",
+    help: "Storage class of the sandboxes' disks.",
+  }),
+  kubernetesVolumeStorageClass: variable<string | null>({
+    name: "BERTH_KUBERNETES_VOLUME_STORAGE_CLASS",
+    kind: anyText,
+    default: null,
+    defaultHelp: "that of the sandboxes' disks",
+    help: "Storage class of the partners' volumes.",
+  }),
+  kubernetesVolumeAccess: variable({
+    name: "BERTH_KUBERNETES_VOLUME_ACCESS",
+    kind: oneOf("ReadWriteOnce", "ReadWriteMany"),
+    default: "ReadWriteOnce",
+    help: "Access mode of the partners' volumes. With ReadWriteOnce, all sessions that use a volume at the same time run on one node. Set ReadWriteMany if the storage class supports it.",
   }),
   kubernetesPullSecrets: variable<readonly string[]>({
     name: "BERTH_KUBERNETES_PULL_SECRETS",

@@ -91,6 +91,6 @@ export const SESSION_VARIABLES = {
     name: "BERTH_MAX_VOLUMES_GB",
     kind: wholeNumber(0, 1_000_000),
     default: 100,
-    help: "The sizes of all volumes of a partner in all, in GiB. A volume takes only the space of its files.",
+    help: "The sizes of all volumes of a partner in all, in GiB. Except on Kubernetes, a volume takes only the space of its files.",
   }),
 };

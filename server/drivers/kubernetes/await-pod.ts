@@ -1,10 +1,12 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { AppError } from "@berth/contract";
 import { daemonAnswers } from "../daemon-health.ts";
+import type { SandboxVolume } from "../driver.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import { watchControllerErrors } from "./workloads/controller-errors.ts";
 import { dialPodAddress } from "./pods/dial-pod-address.ts";
 import { podsPath } from "./cluster/names.ts";
+import { volumeError, watchVolumes, type VolumeProblem } from "./named-volumes/volume-problems.ts";
 import { isAlive, isTerminating, isOnLostNode, isOwnedBy, startFailureOf, type StartFailure } from "./pods/pod-state.ts";
 import type { Pods } from "./pods/pod-watch.ts";
 import { watchScheduling } from "./pods/scheduling.ts";
@@ -28,11 +30,17 @@ const ERROR_TIMEOUT_MS = 5_000;
 
 // Resolves with the pod when its daemon answers. The pod is read from the API server at every change that the watch reports, and once
 // a second: the address of a watched pod may already belong to another pod.
-export async function awaitReady(deps: WaitDeps, name: string, signal: AbortSignal): Promise<V1Pod> {
+export async function awaitReady(
+  deps: WaitDeps,
+  { name, volumes = [] }: { name: string; volumes?: readonly SandboxVolume[] | undefined },
+  signal: AbortSignal,
+): Promise<V1Pod> {
   let startFailure: StartFailure | null = null;
+  let volumeProblem: VolumeProblem | null = null;
   let failingSinceMs: number | null = null;
   const controllerError = watchControllerErrors(deps, signal);
   const isClusterFull = watchScheduling(deps, signal);
+  const findVolumeProblem = watchVolumes(deps, volumes, signal);
   try {
     for (;;) {
       const workload = await deps.workloads.read(name, signal);
@@ -42,6 +50,8 @@ export async function awaitReady(deps: WaitDeps, name: string, signal: AbortSign
       const pod = found && isOwnedBy(found, workload) ? found : null;
       startFailure = pod && !isTerminating(pod) ? startFailureOf(pod) : null;
       if (startFailure?.kind === "failed" || (startFailure && (await isClusterFull(pod)))) throw failure(startFailure);
+      volumeProblem = await findVolumeProblem(pod);
+      if (volumeProblem?.isPermanent) throw volumeError(volumeProblem);
       const error = await controllerError(workload, pod);
       failingSinceMs = error === null ? null : (failingSinceMs ?? performance.now());
       if (error !== null && performance.now() - failingSinceMs! >= ERROR_TIMEOUT_MS) throw failure({ kind: "failed", reason: error });
@@ -54,6 +64,7 @@ export async function awaitReady(deps: WaitDeps, name: string, signal: AbortSign
     }
   } catch (error) {
     // If the caller's signal aborts while the pod cannot start, report why it cannot.
+    if (signal.aborted && volumeProblem) throw volumeError(volumeProblem);
     throw signal.aborted && startFailure ? failure(startFailure) : error;
   }
 }

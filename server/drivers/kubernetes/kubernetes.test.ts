@@ -7,8 +7,6 @@ import { createKubernetesDriver } from "./kubernetes.ts";
 import { machine } from "../../../tests/support/machine.ts";
 
 // The contract of a driver, with both kinds of workload, and with sandboxes from a SandboxWarmPool.
-const NO_VOLUMES = "this driver has no volumes";
-
 for (const [name, cluster, options] of [
   ["kubernetes (Sandbox)", { crds: true }, {}],
   ["kubernetes (StatefulSet)", { crds: false }, {}],
@@ -25,7 +23,8 @@ for (const [name, cluster, options] of [
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    { overNetwork: true, volumesMissing: NO_VOLUMES, isVariant: name !== "kubernetes (Sandbox)" },
+    // The double mounts volumes as root.
+    { overNetwork: true, volumesMissing: machine.root, isVariant: name !== "kubernetes (Sandbox)" },
   );
 
 // The same on a real cluster.
@@ -50,7 +49,6 @@ for (const [name, overrides, missing] of [
       overNetwork: true,
       testTimeoutMs: 120_000,
       snapshotsMissing: "the storage of the cluster may not make snapshots",
-      volumesMissing: NO_VOLUMES,
     },
   );
 

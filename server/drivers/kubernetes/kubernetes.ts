@@ -14,6 +14,7 @@ import { conditionOf } from "./condition.ts";
 import { findAddressOwner } from "./network/address-owner.ts";
 import { dialPod } from "./network/dial-pod.ts";
 import { openEgressAddress } from "./network/egress-address.ts";
+import { createNamedVolumes, type VolumeAccess } from "./named-volumes/named-volumes.ts";
 import type { PodSettings } from "./pods/pod-spec.ts";
 import { newestFirst, sandboxOf, watchPods } from "./pods/pod-watch.ts";
 import { ensureRunning, suspend, type StartDeps } from "./sandbox-start.ts";
@@ -24,10 +25,13 @@ import { createWarmPools, type WarmPoolsSettings } from "./warm-pools/warm-pools
 import { sandboxKind, type Workload } from "./workloads/workload-kinds.ts";
 import { createWorkloads } from "./workloads/workloads.ts";
 
-export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "egress"> {
+export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "egress" | "claimFields" | "sameNodeAs"> {
   installation: string;
   // The `host:port` at which pods reach the server's egress proxy. null for no egress.
   egress: string | null;
+  // Of the volumes of partners.
+  volumeStorageClass: string | null;
+  volumeAccess: VolumeAccess;
   // How long sandboxes run without a server (see shutdown-times.ts).
   deadManMs?: number;
   // How long a pod may terminate beyond its grace period before it is deleted by force.
@@ -53,6 +57,13 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   const workloads = createWorkloads({ cluster, namespace, installation, kind, claims });
   const warmPools = options.warmPools && createWarmPools({ ...options.warmPools, cluster, namespace, installation });
   const snapshots = createVolumeSnapshots({ cluster, namespace, installation });
+  const namedVolumes = createNamedVolumes({
+    cluster,
+    namespace,
+    installation,
+    storageClass: options.volumeStorageClass,
+    access: options.volumeAccess,
+  });
   const { image, userNamespace, imagePullSecrets, storageClass, nodeSelector } = options;
   const currentSettings = async (): Promise<PodSettings> => ({
     image,
@@ -66,7 +77,18 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   const pods = watchPods({ cluster, namespace, installation, log });
   const shutdownAt = () => new Date(clock.now() + deadManMs);
   const waitDeps = { cluster, pods, workloads, namespace, stuckMs, scheduleWaitMs };
-  const startDeps: StartDeps = { ...waitDeps, installation, kind, claims, warmPools, snapshots, currentSettings, shutdownAt, log };
+  const startDeps: StartDeps = {
+    ...waitDeps,
+    installation,
+    kind,
+    claims,
+    warmPools,
+    snapshots,
+    namedVolumes,
+    currentSettings,
+    shutdownAt,
+    log,
+  };
   const disposed = new AbortController();
   const postponing = clock.every(deadManMs / 4, () =>
     postponeShutdowns(
@@ -177,6 +199,12 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     },
 
     images: {},
+
+    volumes: {
+      paths: namedVolumes.paths,
+      remove: (id, signal) => withDriverErrors(signal, () => namedVolumes.remove(id, signal)),
+      list: (signal) => withDriverErrors(signal, () => namedVolumes.list(signal)),
+    },
 
     dial: (id, signal) => dialPod({ pods, workloads }, nameOf(id), signal),
 

@@ -38,10 +38,18 @@ test("one message names every missing permission", async () => {
   expect(reason).toMatch(/may not patch sandboxes.*may not watch pods.*may not delete persistentvolumeclaims/);
 });
 
+test("without the permissions for volumes the cluster is usable, and the message says what does not work", async () => {
+  const { usable, reason } = await probe({}, (cluster) => cluster.forbid("create", "persistentvolumeclaims"));
+  expect(usable).toBe(true);
+  expect(reason).toMatch(/sessions cannot mount volumes, because the server may not create persistentvolumeclaims in sandboxes/);
+});
+
 test("a missing storage class is named", async () => {
   expect((await probe({ storageClasses: [] })).reason).toMatch(/no default storage class \(set BERTH_KUBERNETES_STORAGE_CLASS\)/);
   await double?.[Symbol.asyncDispose]();
   expect((await probe({}, undefined, "fast")).reason).toMatch(/no storage class fast \(there are: standard\)/);
+  const forVolumes = { kubeconfig: double!.kubeconfig, namespace: null, storageClass: null, volumeStorageClass: "shared" };
+  expect((await probeKubernetes(forVolumes)).reason).toMatch(/no storage class shared/);
 });
 
 test("the message names what a warm pool needs: extensions, permissions, and the pool itself", async () => {

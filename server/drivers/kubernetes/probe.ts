@@ -9,6 +9,8 @@ import { warmPoolPath, type SandboxWarmPool } from "./warm-pools/warm-pools.ts";
 
 export interface ProbeOptions extends ConnectOptions {
   storageClass: string | null;
+  // null: the same for the volumes of partners.
+  volumeStorageClass?: string | null;
   // The SandboxWarmPools that sandboxes are configured to come from.
   warmPools?: readonly string[];
 }
@@ -32,17 +34,26 @@ export async function probeKubernetes(options: ProbeOptions): Promise<DriverProb
     const crds = (await cluster.get("/apis/agents.x-k8s.io/v1beta1", signal)) !== null;
     const nodes = await checkNodes(cluster, signal);
     const pools = await checkPools(cluster, namespace, crds, options.warmPools ?? [], signal);
+    const volumeFaults = await missingPermissions(cluster, namespace, FOR_VOLUMES, signal);
     const missing = [
       ...(await missingPermissions(cluster, namespace, [...(crds ? FOR_SANDBOXES : FOR_STATEFUL_SETS), ...ALWAYS], signal)),
       ...pools.missing,
-      ...(await missingStorage(cluster, options.storageClass, signal)),
+      ...(await missingStorage(
+        cluster,
+        [options.storageClass, ...(options.volumeStorageClass ? [options.volumeStorageClass] : [])],
+        signal,
+      )),
       ...nodes.missing,
     ];
     if (missing.length > 0) return unusable(`The cluster at ${server} answers, but ${missing.join("; ")}.`);
     const workload = crds ? "agent-sandbox is installed" : "agent-sandbox is not installed, so sandboxes are StatefulSets";
-    return usable(
-      `Kubernetes ${version?.gitVersion ?? ""} at ${server}, namespace ${namespace}; ${[workload, ...pools.notes, ...nodes.notes].join("; ")}.`,
-    );
+    const notes = [
+      workload,
+      ...pools.notes,
+      ...nodes.notes,
+      ...volumeFaults.map((fault) => `sessions cannot mount volumes, because ${fault}`),
+    ];
+    return usable(`Kubernetes ${version?.gitVersion ?? ""} at ${server}, namespace ${namespace}; ${notes.join("; ")}.`);
   } catch (error) {
     return unusable(`No cluster answers at ${server} (${messageOf(error)}).`);
   }
@@ -69,6 +80,8 @@ const ALWAYS: RequiredPermissions[] = [
   { group: "", resource: "pods", verbs: ["get", "list", "watch", "delete"] },
   { group: "", resource: "persistentvolumeclaims", verbs: ["delete"] },
 ];
+// Without these, everything but the volumes of partners works.
+const FOR_VOLUMES: RequiredPermissions[] = [{ group: "", resource: "persistentvolumeclaims", verbs: ["create", "get", "list"] }];
 const group = "extensions.agents.x-k8s.io";
 const FOR_POOLS: RequiredPermissions[] = [
   { group, resource: "sandboxclaims", verbs: ["create", "get", "list", "delete"] },
@@ -138,14 +151,15 @@ async function checkNodes(cluster: Cluster, signal: AbortSignal): Promise<Findin
 }
 
 // Storage classes belong to the cluster, not to the namespace. If our account may not list them, the check is skipped.
-async function missingStorage(cluster: Cluster, wanted: string | null, signal: AbortSignal): Promise<string[]> {
+async function missingStorage(cluster: Cluster, wanted: (string | null)[], signal: AbortSignal): Promise<string[]> {
   const classes = await cluster.listIfAllowed<V1StorageClass>("/apis/storage.k8s.io/v1/storageclasses", {}, signal);
   if (classes === null) return [];
   const names = classes.map(({ metadata }) => metadata?.name);
-  if (wanted !== null)
-    return names.includes(wanted) ? [] : [`there is no storage class ${wanted} (there are: ${names.join(", ") || "none"})`];
   const hasDefault = classes.some(({ metadata }) => metadata?.annotations?.["storageclass.kubernetes.io/is-default-class"] === "true");
-  return hasDefault ? [] : ["it has no default storage class (set BERTH_KUBERNETES_STORAGE_CLASS)"];
+  return wanted.flatMap((name) => {
+    if (name !== null) return names.includes(name) ? [] : [`there is no storage class ${name} (there are: ${names.join(", ") || "none"})`];
+    return hasDefault ? [] : ["it has no default storage class (set BERTH_KUBERNETES_STORAGE_CLASS)"];
+  });
 }
 
 function messageOf(error: unknown): string {

@@ -1,8 +1,9 @@
 import { AppError } from "@berth/contract";
 import type { Log } from "../../log.ts";
-import type { SandboxSpec } from "../driver.ts";
+import type { SandboxSpec, SandboxVolume } from "../driver.ts";
 import { awaitGone, awaitReady, type WaitDeps } from "./await-pod.ts";
 import { ANNOTATION, nameOf } from "./cluster/names.ts";
+import type { NamedVolumes } from "./named-volumes/named-volumes.ts";
 import type { PodSettings } from "./pods/pod-spec.ts";
 import { isAlive, runIdOf } from "./pods/pod-state.ts";
 import type { Claims } from "./warm-pools/claims.ts";
@@ -17,6 +18,7 @@ export interface StartDeps extends WaitDeps {
   claims: Claims | null;
   warmPools: WarmPools | undefined;
   snapshots: Pick<VolumeSnapshots, "claimFields">;
+  namedVolumes: Pick<NamedVolumes, "prepare">;
   currentSettings(): Promise<PodSettings>;
   // The shutdown time of a sandbox that starts now.
   shutdownAt(): Date;
@@ -27,16 +29,21 @@ const CREATE_TIMEOUT_MS = 30_000;
 
 // Starts the sandbox in whatever condition it is, and waits for its daemon. Returns true if its processes are new.
 export async function ensureRunning(deps: StartDeps, spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
-  const { kind, installation, workloads, warmPools } = deps;
+  const { kind, installation, workloads, warmPools, namedVolumes } = deps;
+  const { volumes = [] } = spec;
   const name = nameOf(spec.id);
-  const settings = { ...(await deps.currentSettings()), ...(await claimFieldsOf(deps, spec, signal)) };
+  const settings = {
+    ...(await deps.currentSettings()),
+    ...(await claimFieldsOf(deps, spec, signal)),
+    sameNodeAs: await namedVolumes.prepare(name, volumes, signal),
+  };
   const wanted = kind.describe(spec, name, installation, settings, deps.shutdownAt());
   const created = await createWorkload(deps, spec, wanted, signal);
   if (!created) {
-    if (await continueRun(deps, name, wanted, signal)) return false;
+    if (await continueRun(deps, { name, wanted, volumes }, signal)) return false;
     await workloads.change(name, kind.run(wanted, deps.shutdownAt()), signal);
   }
-  const pod = await awaitReady(deps, name, signal);
+  const pod = await awaitReady(deps, { name, volumes }, signal);
   await warmPools?.adopt(pod, spec.tokenHash, signal);
   await workloads.change(name, { metadata: { annotations: { [ANNOTATION.run]: runIdOf(pod) } } }, signal);
   return true;
@@ -57,7 +64,7 @@ export async function suspend(deps: StartDeps, name: string, signal: AbortSignal
 // Creates a workload, or takes one from the template's warm pool. Returns false if the workload exists.
 async function createWorkload(
   deps: StartDeps,
-  { id, template, snapshot }: SandboxSpec,
+  { id, template, snapshot, volumes = [] }: SandboxSpec,
   wanted: Workload,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -65,8 +72,8 @@ async function createWorkload(
   const name = nameOf(id);
   // A Sandbox from a warm pool has another name, so `create` alone would not find it.
   if (claims && (await workloads.read(name, signal))) return false;
-  // The volumes of a warm pool are empty.
-  const pool = snapshot === undefined ? warmPools?.of(template) : undefined;
+  // The disks in a warm pool are empty, and a volume cannot be mounted in a pod that runs.
+  const pool = snapshot === undefined && volumes.length === 0 ? warmPools?.of(template) : undefined;
   if (warmPools === undefined || pool === undefined || !claims) {
     // Not aborted by the caller's signal: a deletion cannot undo a creation that the API server has not finished.
     const created = await cluster.create(kind.path(namespace), wanted, AbortSignal.timeout(CREATE_TIMEOUT_MS));
@@ -85,7 +92,11 @@ async function createWorkload(
 
 // Returns true if an earlier run of the sandbox continues. Otherwise removes its pod, which has failed or is on a lost node, because
 // only one pod at a time can use the volume.
-async function continueRun(deps: StartDeps, name: string, wanted: Workload, signal: AbortSignal): Promise<boolean> {
+async function continueRun(
+  deps: StartDeps,
+  { name, wanted, volumes }: { name: string; wanted: Workload; volumes: readonly SandboxVolume[] },
+  signal: AbortSignal,
+): Promise<boolean> {
   const { kind, pods, workloads } = deps;
   const workload = await workloads.read(name, signal);
   if (!workload || workload.metadata?.deletionTimestamp)
@@ -94,7 +105,7 @@ async function continueRun(deps: StartDeps, name: string, wanted: Workload, sign
   const annotations = workload.metadata?.annotations;
   const runId = annotations?.[ANNOTATION.run];
   if (pod && isAlive(pod) && !kind.isSuspended(workload) && runId === runIdOf(pod)) {
-    await awaitReady(deps, name, signal);
+    await awaitReady(deps, { name, volumes }, signal);
     return true;
   }
   const isStarting =

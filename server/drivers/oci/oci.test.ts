@@ -19,6 +19,7 @@ driverSuite("oci", () => openSuite(probe, "berth oci\\", { boundDisks: true, thr
 driverSuite("oci without disk limits", () => openSuite(probe, "berth-oci-", { boundDisks: false, throughLink: false }), {
   missing: probe.usable ? undefined : probe.reason,
   isVariant: true,
+  volumesDiffer: true,
 });
 
 // The other runtimes, if they are installed.

@@ -28,10 +28,12 @@ export interface SuiteOptions {
   // Why the storage of this driver cannot take snapshots.
   snapshotsMissing?: string;
   // Why this driver has no volumes.
-  volumesMissing?: string;
+  volumesMissing?: Missing;
   // A variant of a driver whose other suite is complete. It runs only the tests in which variants differ, unless
   // BERTH_TEST_DRIVERS=all.
   isVariant?: boolean;
+  // The volumes of the variant are of another kind, so it runs all of their tests.
+  volumesDiffer?: boolean;
   // The daemon listens on the network, not on a socket file.
   overNetwork?: boolean;
 }
@@ -42,7 +44,16 @@ const TOKEN = "a token of the suite";
 export function driverSuite(
   name: string,
   makeDriver: () => Promise<SuiteDriver>,
-  { missing, testTimeoutMs, template = {}, snapshotsMissing, volumesMissing, isVariant = false, overNetwork = false }: SuiteOptions = {},
+  {
+    missing,
+    testTimeoutMs,
+    template = {},
+    snapshotsMissing,
+    volumesMissing,
+    isVariant = false,
+    volumesDiffer = false,
+    overNetwork = false,
+  }: SuiteOptions = {},
 ): void {
   const options = testTimeoutMs === undefined ? {} : { timeout: testTimeoutMs };
   const sameInVariants = isVariant && process.env["BERTH_TEST_DRIVERS"] !== "all" ? "the same in all variants" : undefined;
@@ -253,7 +264,7 @@ export function driverSuite(
       expect([stats.memoryBytes, stats.cpuMs, stats.pids].filter((value) => value !== null && !(value > 0))).toEqual([]);
     });
 
-    volumesSuite(volumesMissing, () => ({ driver, newSpec }), exec);
+    volumesSuite({ missing: volumesMissing, same: volumesDiffer ? undefined : sameInVariants }, () => ({ driver, newSpec }), exec);
 
     const noSocketFile = overNetwork ? "the daemon listens on the network" : undefined;
     testWith(noSocketFile, "a socket that was replaced by a symbolic link is not followed", async () => {

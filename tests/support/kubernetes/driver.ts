@@ -24,6 +24,8 @@ export const driverOptions = ({ kubeconfig }: Pick<KubernetesDouble, "kubeconfig
   userNamespace: false,
   imagePullSecrets: [],
   storageClass: null,
+  volumeStorageClass: null,
+  volumeAccess: "ReadWriteOnce",
   nodeSelector: {},
   clock: systemClock,
   log: silentLog,

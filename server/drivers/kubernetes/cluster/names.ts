@@ -1,11 +1,16 @@
-import { isSandboxId, type SandboxId } from "@berth/contract";
+import { isSandboxId, isVolumeId, type SandboxId, type VolumeId } from "@berth/contract";
 
 // Names, labels and paths in the cluster. The name of an object depends only on the sandbox id, so a repeated create finds the
 // object of the first call.
 export const DAEMON_PORT = 7700;
 export const VOLUME = "files";
 
-export const LABEL = { installation: "berth.dev/installation", sandbox: "berth.dev/sandbox" } as const;
+export const LABEL = {
+  installation: "berth.dev/installation",
+  sandbox: "berth.dev/sandbox",
+  // On the claim of a partner's volume.
+  volume: "berth.dev/volume",
+} as const;
 export const ANNOTATION = {
   // The fingerprint of the settings that the workload was created with.
   spec: "berth.dev/spec",
@@ -24,6 +29,16 @@ export function idOf(name: string | undefined): SandboxId | null {
   const id = name?.replace("-", "_") ?? "";
   return isSandboxId(id) ? id : null;
 }
+
+export const volumeNameOf = (id: VolumeId) => id.replace("_", "-");
+
+export function volumeIdOf(name: string | undefined): VolumeId | null {
+  const id = name?.replace("-", "_") ?? "";
+  return isVolumeId(id) ? id : null;
+}
+
+// A label of every pod that mounts the volume. A pod mounts several, so each has its own label.
+export const mountsLabel = (id: VolumeId) => `volume.berth.dev/${volumeNameOf(id)}`;
 
 // The labels of all our objects, including pods that wait in a warm pool.
 export const commonLabels = (installation: string) => ({

@@ -1,8 +1,10 @@
-import { newId } from "@berth/contract";
+import { newId, type VolumeId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { restricted } from "../../../../tests/support/kubernetes/controllers.ts";
 import { readConfig } from "../../../config/config.ts";
 import { DEFAULT_TEMPLATE } from "../../../templates.ts";
+import { volumeNameOf } from "../cluster/names.ts";
+import type { SandboxVolume } from "../../driver.ts";
 import { describePod, type PodSettings } from "./pod-spec.ts";
 import { sandboxKind, statefulSetKind } from "../workloads/workload-kinds.ts";
 
@@ -61,6 +63,33 @@ test.each([sandboxKind, statefulSetKind])("a suspended workload is known as one,
   expect(kind.isSuspended({ ...workload, spec: { ...workload.spec, ...(kind.suspend as { spec: object }).spec } })).toBe(true);
   expect(JSON.stringify(workload)).toContain('"storageClassName":"fast"');
   expect(kind.path("ns", "sbx-1")).toMatch(/^\/apis\/.*\/namespaces\/ns\/.*\/sbx-1$/);
+});
+
+test("volumes are mounted by their claims, and their mount points in the home belong to the sandbox's user", () => {
+  const [cache, data] = [newId("vol", 1), newId("vol", 2)];
+  const volumes: SandboxVolume[] = [
+    { id: cache, path: "/home/user/.cache/npm", mode: "rw", sizeMb: 16 },
+    { id: data, path: "/mnt/data", mode: "ro", sizeMb: 16 },
+  ];
+  const [cacheName, dataName] = [volumeNameOf(cache), volumeNameOf(data)];
+  const pod = describePod({ ...spec, volumes }, { ...settings, sameNodeAs: [cache] }, "Never");
+  expect(restricted(pod)).toBeNull();
+  expect(pod.containers[0]!.volumeMounts!.slice(-2)).toEqual([
+    { name: cacheName, mountPath: "/home/user/.cache/npm", readOnly: false },
+    { name: dataName, mountPath: "/mnt/data", readOnly: true },
+  ]);
+  expect(pod.volumes).toContainEqual({ name: dataName, persistentVolumeClaim: { claimName: dataName } });
+  expect(pod.initContainers).toMatchObject([{ name: "mount-points", securityContext: pod.containers[0]!.securityContext }]);
+  expect(pod.initContainers![0]!.command!.at(-1)).toBe(".cache/npm");
+  const term = { labelSelector: { matchExpressions: [{ key: `volume.berth.dev/${cacheName}`, operator: "Exists" }] } };
+  expect(pod.affinity!.podAffinity!.requiredDuringSchedulingIgnoredDuringExecution).toMatchObject([term]);
+  for (const kind of [sandboxKind, statefulSetKind]) {
+    const describe = (sameNodeAs: VolumeId[]) =>
+      kind.describe({ ...spec, volumes }, "sbx-1", "suite", { ...settings, sameNodeAs }, new Date(0));
+    expect(JSON.stringify(describe([]))).toContain(`"volume.berth.dev/${dataName}":""`);
+    // The pods of other sandboxes do not make this one another.
+    expect(describe([cache]).metadata!.annotations).toEqual(describe([]).metadata!.annotations);
+  }
 });
 
 test("a pod in the image of a repository gets the daemon from the template's image", () => {

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import type { V1Container, V1PersistentVolumeClaimSpec, V1PodSpec, V1SecurityContext } from "@kubernetes/client-node";
-import type { Template } from "@berth/contract";
+import type { Template, VolumeId } from "@berth/contract";
+import type { SandboxVolume } from "../../driver.ts";
 import { DAEMON_PORT, VOLUME } from "../cluster/names.ts";
+import { describeAffinity, describeMounts, describeVolumes, mountPointScript, pathsInHome } from "./pod-volumes.ts";
 
 // The pod of a sandbox. It meets the Pod Security level `restricted`, and is stricter. A pure function, so that a test can check
 // every field.
@@ -18,11 +20,16 @@ export interface PodSettings {
   nodeSelector: Record<string, string>;
   // For a new volume that starts with a snapshot.
   claimFields?: Pick<V1PersistentVolumeClaimSpec, "dataSource" | "resources">;
+  // The pod must run on the node of the pods that mount these volumes.
+  sameNodeAs?: readonly VolumeId[];
 }
 
 // The daemon accepts callers whose token has this hash. A pod in a warm pool has no token yet; its daemon accepts a token
 // hash that is signed with the private key of `adoptKey` (see adoption.ts).
-export type PodFor = { template: Template; image?: string | undefined } & ({ tokenHash: string } | { adoptKey: string });
+export type PodFor = { template: Template; image?: string | undefined; volumes?: readonly SandboxVolume[] } & (
+  | { tokenHash: string }
+  | { adoptKey: string }
+);
 
 // How long pods stay on a node that does not answer, before the control plane evicts them.
 const LOST_NODE_SECONDS = 30;
@@ -39,7 +46,7 @@ const CONTAINER_SECURITY: V1SecurityContext = {
 };
 
 export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: "Never" | "Always"): V1PodSpec {
-  const { template } = spec;
+  const { template, volumes = [] } = spec;
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
@@ -65,13 +72,18 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
       tolerationSeconds: LOST_NODE_SECONDS,
     })),
     // Never absent, because a merge patch would keep the former value.
-    initContainers: spec.image === undefined ? [] : [describeDaemonCopy(template.image ?? settings.image)],
+    initContainers: [
+      ...(spec.image === undefined ? [] : [describeDaemonCopy(template.image ?? settings.image)]),
+      ...(pathsInHome(volumes).length === 0 ? [] : [describeMountPoints(template.image ?? settings.image, volumes)]),
+    ],
     containers: [describeContainer(spec, settings)],
     volumes: [
       // In memory, because the kubelet evicts a pod whose emptyDir on disk exceeds its limit.
       { name: "tmp", emptyDir: { medium: "Memory", sizeLimit: `${template.tmpMb}Mi` } },
       ...(spec.image === undefined ? [] : [{ name: "daemon", emptyDir: { sizeLimit: DAEMON_SPACE } }]),
+      ...describeVolumes(volumes),
     ],
+    ...(volumes.length > 0 ? { affinity: describeAffinity(settings.sameNodeAs ?? []) } : {}),
     ...(settings.userNamespace ? { hostUsers: false } : {}),
     ...(Object.keys(settings.nodeSelector).length > 0 ? { nodeSelector: settings.nodeSelector } : {}),
     ...(template.runtime ? { runtimeClassName: template.runtime } : {}),
@@ -89,6 +101,20 @@ function describeDaemonCopy(image: string): V1Container {
     resources: { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "1000m", memory: "256Mi", "ephemeral-storage": DAEMON_SPACE } },
     securityContext: CONTAINER_SECURITY,
     volumeMounts: [{ name: "daemon", mountPath: "/daemon" }],
+  };
+}
+
+// The container runtime would create the mount points in the home, and the folders above them, as root.
+function describeMountPoints(image: string, volumes: readonly SandboxVolume[]): V1Container {
+  return {
+    name: "mount-points",
+    image,
+    imagePullPolicy: "IfNotPresent",
+    command: ["/bin/sh", "-c", mountPointScript, "mount-points", ...pathsInHome(volumes)],
+    env: [{ name: "HOME", value: "/home/user" }],
+    resources: { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "1000m", memory: "64Mi", "ephemeral-storage": "16Mi" } },
+    securityContext: CONTAINER_SECURITY,
+    volumeMounts: [{ name: VOLUME, mountPath: "/home/user", subPath: "home" }],
   };
 }
 
@@ -131,6 +157,7 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
       { name: VOLUME, mountPath: "/home/user", subPath: "home" },
       { name: "tmp", mountPath: "/tmp" },
       ...(spec.image === undefined ? [] : [{ name: "daemon", mountPath: "/opt/berth", readOnly: true }]),
+      ...describeMounts(spec.volumes ?? []),
     ],
   };
 }
@@ -147,4 +174,11 @@ export function describeVolumeClaim(
   };
 }
 
-export const fingerprint = (pod: V1PodSpec) => createHash("sha256").update(JSON.stringify(pod)).digest("hex").slice(0, 32);
+// Without the affinity, which depends on the other pods that run now.
+export function fingerprint(pod: V1PodSpec): string {
+  const fields = Object.entries(pod).filter(([name]) => name !== "affinity");
+  return createHash("sha256")
+    .update(JSON.stringify(Object.fromEntries(fields)))
+    .digest("hex")
+    .slice(0, 32);
+}

@@ -2,6 +2,7 @@ import type { KubernetesObject, V1Condition, V1PodSpec } from "@kubernetes/clien
 import type { SandboxSpec } from "../../driver.ts";
 import { ANNOTATION, LABEL, labelsOf, VOLUME } from "../cluster/names.ts";
 import { describeVolumeClaim, describePod, fingerprint, type PodSettings } from "../pods/pod-spec.ts";
+import { mountLabels } from "../pods/pod-volumes.ts";
 
 // The object that owns a sandbox's pod and volume. There are two kinds: a `Sandbox` if agent-sandbox is installed in the cluster,
 // otherwise a StatefulSet with zero or one replica. This interface contains everything in which they differ.
@@ -45,7 +46,7 @@ export const sandboxKind: WorkloadKind = {
         service: false,
         shutdownTime: shutdownAt.toISOString(),
         shutdownPolicy: "Retain",
-        podTemplate: { metadata: { labels: labelsOf(installation, name) }, spec: pod },
+        podTemplate: { metadata: { labels: podLabels(spec, name, installation) }, spec: pod },
         volumeClaimTemplates: claims(spec, name, installation, settings),
       },
     };
@@ -83,7 +84,7 @@ export const statefulSetKind: WorkloadKind = {
         replicas: 1,
         serviceName: name,
         selector: { matchLabels: { [LABEL.sandbox]: name } },
-        template: { metadata: { labels: labelsOf(installation, name) }, spec: pod },
+        template: { metadata: { labels: podLabels(spec, name, installation) }, spec: pod },
         volumeClaimTemplates: claims(spec, name, installation, settings),
         persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete", whenScaled: "Retain" },
       },
@@ -101,6 +102,11 @@ export const statefulSetKind: WorkloadKind = {
   podName: (name) => `${name}-0`,
   volumeClaimName: (name) => `${VOLUME}-${name}-0`,
 };
+
+const podLabels = ({ volumes }: SandboxSpec, name: string, installation: string) => ({
+  ...labelsOf(installation, name),
+  ...mountLabels(volumes),
+});
 
 const podOf = (podTemplate: unknown) => (podTemplate as { spec: V1PodSpec }).spec;
 
