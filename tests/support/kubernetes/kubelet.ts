@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { V1PodSpec } from "@kubernetes/client-node";
+import { snapshotFlags } from "../../../server/drivers/process/snapshot-flags.ts";
 import type { PodStatus } from "./controllers.ts";
 import type { ApiObject, Objects } from "./objects.ts";
 import { createPodNetwork } from "./pod-network.ts";
@@ -68,6 +69,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   const silences = new Map<string, AbortController>();
   const works = new Set<Promise<void>>();
   const network = createPodNetwork();
+  const flags = snapshotFlags(runtimeDir);
 
   function background(work: Promise<void>): void {
     const kept = work.catch(() => {}).finally(() => works.delete(kept));
@@ -130,7 +132,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     env["BERTH_LISTEN"] = env["BERTH_LISTEN"]!.replace("0.0.0.0", run.ip);
     if (env["BERTH_EGRESS"] !== undefined) env["BERTH_EGRESS"] = await network.route(run.ip, env["BERTH_EGRESS"]);
     if (run.leaving || ended.signal.aborted) return;
-    const child = startProcess([join(runtimeDir, "bin/node"), join(runtimeDir, "daemon.cjs")], { env, mounts });
+    const child = startProcess([join(runtimeDir, "bin/node"), ...flags, join(runtimeDir, "daemon.cjs")], { env, mounts });
     run.child = child;
     run.folder = env["BERTH_WORKSPACE"]!;
     child.once("exit", () => background(onExit(uid, run, spec)));
