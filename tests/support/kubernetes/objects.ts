@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { KubernetesObject } from "@kubernetes/client-node";
 
-// The double's storage: objects with resource versions and generations, and the history that a watch replays.
+// The double's storage: objects with resource versions and generations, and the history that a watch replays. What it returns is
+// frozen instead of copied, because the controllers read every object after every change.
 export interface ApiObject extends KubernetesObject {
   metadata: NonNullable<KubernetesObject["metadata"]>;
   spec?: Record<string, unknown>;
@@ -43,13 +44,15 @@ export function createObjects(): Objects {
 
   const of = (kind: string) => kinds.get(kind) ?? kinds.set(kind, new Map()).get(kind)!;
 
-  function record(kind: string, type: Change["type"], object: ApiObject): ApiObject {
+  function record(kind: string, type: Change["type"], given: ApiObject): ApiObject {
     version++;
-    object.metadata.resourceVersion = String(version);
-    const change: Change = { version, kind, type, object: structuredClone(object) };
+    const object = deepFreeze({ ...given, metadata: Object.assign({}, given.metadata, { resourceVersion: String(version) }) });
+    if (type === "DELETED") of(kind).delete(object.metadata.name!);
+    else of(kind).set(object.metadata.name!, object);
+    const change: Change = { version, kind, type, object };
     history.push(change);
     for (const listener of listeners) listener(change);
-    return structuredClone(object);
+    return object;
   }
 
   function mustGet(kind: string, name: string): ApiObject {
@@ -58,51 +61,44 @@ export function createObjects(): Objects {
     return object;
   }
 
+  // Counts a generation if the specification has changed.
+  function recordChange(kind: string, before: ApiObject, object: ApiObject): ApiObject {
+    if (JSON.stringify(object.spec) === JSON.stringify(before.spec)) return record(kind, "MODIFIED", object);
+    const generation = (before.metadata.generation ?? 0) + 1;
+    return record(kind, "MODIFIED", { ...object, metadata: Object.assign({}, object.metadata, { generation }) });
+  }
+
   return {
     get version() {
       return version;
     },
-    get: (kind, name) => structuredClone(of(kind).get(name)),
-    list: (kind, selector) => [...of(kind).values()].filter((object) => matches(object, selector)).map((object) => structuredClone(object)),
+    get: (kind, name) => of(kind).get(name),
+    list: (kind, selector) => [...of(kind).values()].filter((object) => matches(object, selector)),
 
     create(kind, given) {
       const object = structuredClone(given);
       const name = object.metadata.name ?? "";
       if (of(kind).has(name)) return undefined;
       Object.assign(object.metadata, { uid: randomUUID(), generation: 1, creationTimestamp: new Date() });
-      of(kind).set(name, object);
       return record(kind, "ADDED", object);
     },
 
     merge(kind, name, patch) {
       const object = mustGet(kind, name);
-      const specBefore = JSON.stringify(object.spec);
-      const merged = mergeInto(object, patch) as ApiObject;
-      if (JSON.stringify(merged.spec) !== specBefore) merged.metadata.generation = (merged.metadata.generation ?? 0) + 1;
-      of(kind).set(name, merged);
-      return record(kind, "MODIFIED", merged);
+      return recordChange(kind, object, mergeInto(object, patch) as ApiObject);
     },
 
-    replace(kind, given) {
-      const object = structuredClone(given);
-      const before = mustGet(kind, object.metadata.name!);
-      if (JSON.stringify(object.spec) !== JSON.stringify(before.spec)) object.metadata.generation = (before.metadata.generation ?? 0) + 1;
-      of(kind).set(object.metadata.name!, object);
-      return record(kind, "MODIFIED", object);
-    },
+    replace: (kind, given) => recordChange(kind, mustGet(kind, given.metadata.name!), structuredClone(given)),
 
     setStatus(kind, name, status) {
       const object = of(kind).get(name);
       if (!object || JSON.stringify(object.status) === JSON.stringify(status)) return;
-      object.status = status;
-      record(kind, "MODIFIED", object);
+      record(kind, "MODIFIED", { ...object, status });
     },
 
     remove(kind, name) {
       const object = of(kind).get(name);
-      if (!object) return;
-      of(kind).delete(name);
-      record(kind, "DELETED", object);
+      if (object) record(kind, "DELETED", object);
     },
 
     since: (from) => (from < forgotten ? null : history.filter((change) => change.version > from)),
@@ -134,6 +130,13 @@ export function hasField(object: ApiObject, selector = ""): boolean {
   const [path = "", wanted] = selector.split("=");
   const value = path.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], object);
   return selector === "" || value === wanted;
+}
+
+// Frozen parts of the object are already frozen all the way down.
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
 }
 
 // RFC 7386.

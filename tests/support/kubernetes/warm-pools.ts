@@ -49,12 +49,10 @@ function reconcileClaim(objects: Objects, claim: ApiObject): void {
   if (!template) return recordFailure("TemplateNotFound", "the pool's SandboxTemplate is not there");
   const sandbox = boundTo(objects, claim) ?? adopt(objects, claim, pool, template) ?? makeCold(objects, claim, template);
   // The pod's labels and annotations come from the template and the claim and replace all others.
-  const fields = sandbox.spec as unknown as { podTemplate: PodTemplate };
+  const { podTemplate } = sandbox.spec as unknown as { podTemplate: PodTemplate };
   const metadata = podMetadata(claim, template);
-  if (JSON.stringify(fields.podTemplate.metadata) !== JSON.stringify(metadata)) {
-    fields.podTemplate.metadata = metadata;
-    objects.replace("sandboxes", sandbox);
-  }
+  if (JSON.stringify(podTemplate.metadata) !== JSON.stringify(metadata))
+    objects.replace("sandboxes", { ...sandbox, spec: { ...sandbox.spec, podTemplate: { ...podTemplate, metadata } } });
   objects.setStatus("sandboxclaims", name, {
     conditions: (sandbox.status as { conditions?: object[] } | undefined)?.conditions ?? [],
     sandbox: { name: sandbox.metadata.name! },
@@ -66,8 +64,9 @@ const boundTo = (objects: Objects, claim: ApiObject) =>
 
 function adopt(objects: Objects, claim: ApiObject, pool: ApiObject, template: ApiObject): ApiObject | undefined {
   const waiting = objects.list("sandboxes", `${POOL_LABEL}=${pool.metadata.name}`);
-  const sandbox = waiting.find(isReady) ?? waiting[0];
-  if (!sandbox) return undefined;
+  const found = waiting.find(isReady) ?? waiting[0];
+  if (!found) return undefined;
+  const sandbox = structuredClone(found);
   delete sandbox.metadata.labels![POOL_LABEL];
   delete sandbox.metadata.labels![HASH_LABEL];
   sandbox.metadata.labels![CLAIM_LABEL] = claim.metadata.uid!;
