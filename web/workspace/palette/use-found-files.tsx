@@ -9,6 +9,8 @@ import { orderFiles } from "./order-files.ts";
 import type { PaletteInput } from "./parse-input.ts";
 
 const MAX_SHOWN = 50;
+// Without a query people choose a recent file or start to type.
+const MAX_SHOWN_WITHOUT_QUERY = 20;
 const DEBOUNCE_MS = 60;
 
 // The daemon finds the files.
@@ -41,9 +43,10 @@ export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | 
   const layout = workspace.layout.store.getState();
   const paths = orderFiles(input.query, found?.paths ?? [], layout.recentFiles, activeFile(layout));
   const answered = found?.query === input.query;
+  const shown = paths.slice(0, input.query === "" ? MAX_SHOWN_WITHOUT_QUERY : MAX_SHOWN);
   const choose = (path: string) => openFile(workspace, path, input.location ?? undefined);
   return {
-    choices: paths.slice(0, MAX_SHOWN).map((path) => fileChoice(path, () => choose(path))),
+    choices: shown.map((path) => fileChoice(path, () => choose(path))),
     note: failed ? "Files could not be searched. Check your connection" : answered && paths.length === 0 ? "No matching files" : null,
     isCurrent: answered || input.query === "",
   };

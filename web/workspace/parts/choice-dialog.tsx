@@ -36,7 +36,7 @@ export function ChoiceDialog({ title, field, placeholder, results, text, onText,
   useEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
     dialog.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
-  });
+  }, [current?.id]);
 
   const choose = (choice: Choice | undefined) => {
     if (!choice) return;
