@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import { MINUTE, type Clock } from "../../clock.ts";
 import { createFairTurns } from "../../event-loop/fair-turns.ts";
+import { createPace } from "../../event-loop/pace.ts";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
 import { createFairShare } from "../limits/fair-share.ts";
 import type { Log } from "../../log.ts";
@@ -63,6 +64,9 @@ const MAX_LOGGED_REFUSALS_PER_MINUTE = 30;
 // Names that are being resolved: for all sandboxes together, and for one.
 const MAX_QUERIES = 1024;
 const MAX_QUERIES_PER_SANDBOX = 64;
+// A tunnel costs about half a millisecond, most of it after its turn: the request, the connection to the outside and both ends. 256 at
+// once would delay everything else for 150 ms.
+const PACE = { burst: 32, perSecond: 400 };
 
 // Returns a function that creates the proxy of one sandbox. All proxies share the operator's settings, limits and counters.
 export function createProxyFactory(
@@ -110,10 +114,13 @@ export function createProxyFactory(
       },
       onUnreachable: (target, reason) => void caller.note({ ...target, outcome: "unreachable", rule: reason }),
     });
-    const serve = (socket: Socket) => {
+    const pace = createPace(PACE);
+    const takeTurn = (socket: Socket) => {
+      if (socket.destroyed) return;
       const hasTurn = turns.enter(sandboxId, () => void (socket.destroyed || proxy.emit("connection", socket)));
       if (!hasTurn) socket.destroy();
     };
+    const serve = (socket: Socket) => pace.start(() => takeTurn(socket));
     return { proxy, flood, serve };
   };
 }
