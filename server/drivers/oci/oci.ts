@@ -29,7 +29,7 @@ export interface OciDriverOptions {
 }
 
 const CPU_PRIORITIES = { name: "processor priorities" };
-const CPU_PRIORITIES_MS = 500;
+const CPU_PRIORITIES_MS = 250;
 
 // Runs containers through an OCI runtime, without an engine. The kernel keeps them running when the server ends. All state is in
 // the data folder and in control groups, where the next server finds it.

@@ -55,10 +55,11 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
   function read(id: string): { sandbox: Sandbox; load: number } {
     const known = sandboxes.get(id);
     const [cpuMs, readAtMs] = [cgroups.cpuMs(id), nowMs()];
-    // Another process may have moved it, or it has a new group because it was started again.
-    const isBackground = cgroups.isBackground(id);
     const { weight, busyAtMs = readAtMs } = known ?? {};
     const load = known === undefined ? 0 : Math.max(0, cpuMs - known.cpuMs) / Math.max(1, readAtMs - known.readAtMs);
+    // Another process may have moved it, or it has a new group because it was started again. One that was in the foreground and is
+    // not active stays there.
+    const isBackground = known?.isBackground === false && load < ACTIVE_LOAD ? false : cgroups.isBackground(id);
     return { sandbox: { cpuMs, readAtMs, isBackground, weight, busyAtMs }, load };
   }
 
