@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { ATTACKS } from "./attacks.ts";
 import { openInstallation } from "./installation.ts";
 import { standForOtherMachines } from "./scheduling.ts";
-import { measure, percentile, type Round } from "./measure.ts";
+import { measure, mergeRounds, percentile, type Round } from "./measure.ts";
 import { ACTIONS, openVictim } from "./victim.ts";
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "40" }, only: { type: "string", multiple: true } } });
@@ -18,14 +18,15 @@ standForOtherMachines(installation.attackerPid);
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void removeAll());
 await using victim = await openVictim(installation);
 await measure(installation, victim, [], 5);
-const quiet = await measure(installation, victim, [], rounds);
-console.log(
-  `| attack | ${ACTIONS.map((action) => `${action} p50 / p99 ms`).join(" | ")} | worst p99, × quiet | refused | longest stall ms | server MB |`,
-);
-console.log(`|---|${"---|".repeat(ACTIONS.length + 4)}`);
-print(quiet);
-for (const { name } of ATTACKS.filter((attack) => values.only?.includes(attack.name) ?? true))
-  print(await measure(installation, victim, [name], rounds));
+// The machine's mood changes during a run, so the quiet times come from all of it.
+const quiet = [await measure(installation, victim, [], rounds)];
+const attacked: Round[] = [];
+for (const { name } of ATTACKS.filter((attack) => values.only?.includes(attack.name) ?? true)) {
+  console.error(name);
+  attacked.push(await measure(installation, victim, [name], rounds));
+  quiet.push(await measure(installation, victim, [], Math.ceil(rounds / 4)));
+}
+print(mergeRounds(quiet), attacked);
 
 async function removeAll(): Promise<void> {
   if (isRemoving) return;
@@ -34,12 +35,18 @@ async function removeAll(): Promise<void> {
   process.exit(130);
 }
 
-function print(round: Round): void {
-  const cells = ACTIONS.map((action) => `${ms(percentile(round.times[action], 0.5))} / ${ms(percentile(round.times[action], 0.99))}`);
-  const ratios = ACTIONS.map((action) => percentile(round.times[action], 0.99) / percentile(quiet.times[action], 0.99));
-  const rest = [Math.max(...ratios).toFixed(1), round.refused.length, round.longestStallMs.toFixed(0), round.serverMemoryMb.toFixed(0)];
-  console.log(`| ${round.attack} | ${[...cells, ...rest].join(" | ")} |`);
-  for (const sentence of new Set(round.refused)) console.error(`  ${sentence}`);
+function print(quiet: Round, attacked: Round[]): void {
+  console.log(
+    `| attack | ${ACTIONS.map((action) => `${action} p50 / p99 ms`).join(" | ")} | worst p99, × quiet | refused | longest stall ms | server MB |`,
+  );
+  console.log(`|---|${"---|".repeat(ACTIONS.length + 4)}`);
+  for (const round of [quiet, ...attacked]) {
+    const cells = ACTIONS.map((action) => `${ms(percentile(round.times[action], 0.5))} / ${ms(percentile(round.times[action], 0.99))}`);
+    const ratios = ACTIONS.map((action) => percentile(round.times[action], 0.99) / percentile(quiet.times[action], 0.99));
+    const rest = [Math.max(...ratios).toFixed(1), round.refused.length, round.longestStallMs.toFixed(0), round.serverMemoryMb.toFixed(0)];
+    console.log(`| ${round.attack} | ${[...cells, ...rest].join(" | ")} |`);
+    for (const sentence of new Set(round.refused)) console.error(`  ${sentence}`);
+  }
 }
 
 function ms(value: number): string {

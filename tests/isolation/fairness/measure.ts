@@ -34,6 +34,18 @@ export async function measure(installation: Installation, victim: Victim, attack
   return { attack: attacks.join(", ") || "quiet", times, refused, longestStallMs, serverMemoryMb };
 }
 
+// All values of several measurements of the same attack.
+export function mergeRounds(rounds: readonly Round[]): Round {
+  const timesOf = (action: Action) => rounds.flatMap(({ times }) => times[action]);
+  return {
+    attack: rounds[0]!.attack,
+    times: { create: timesOf("create"), exec: timesOf("exec"), keystroke: timesOf("keystroke"), webhook: timesOf("webhook") },
+    refused: rounds.flatMap(({ refused }) => refused),
+    longestStallMs: Math.max(...rounds.map(({ longestStallMs }) => longestStallMs)),
+    serverMemoryMb: Math.max(...rounds.map(({ serverMemoryMb }) => serverMemoryMb)),
+  };
+}
+
 export function percentile(values: number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
