@@ -10,15 +10,20 @@ import { onPath } from "../on-path.ts";
 // A private Docker Engine with its own socket and data folder. It has no network and does not change the machine's firewall.
 export interface EngineProcess extends AsyncDisposable {
   folder: string;
+  dataRoot: string;
   socketPath: string;
   // Like `systemctl stop docker` and `start`: containers end with the Engine.
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
-// `config` is the content of daemon.json.
-export async function startEngineProcess(config: object = {}): Promise<EngineProcess> {
+// `config` is the content of daemon.json. `prepare` runs before the first start.
+export async function startEngineProcess(
+  config: object = {},
+  prepare: (dataRoot: string) => Promise<void> = async () => {},
+): Promise<EngineProcess> {
   const folder = await mkdtemp(join(tmpdir(), "berth-dockerd-"));
+  const dataRoot = join(folder, "data");
   const configFile = join(folder, "daemon.json");
   await writeFile(configFile, JSON.stringify(config));
   const socketPath = join(folder, "docker.sock");
@@ -29,7 +34,7 @@ export async function startEngineProcess(config: object = {}): Promise<EnginePro
       "--config-file",
       configFile,
       "--data-root",
-      join(folder, "data"),
+      dataRoot,
       "--exec-root",
       join(folder, "exec"),
       "--pidfile",
@@ -60,9 +65,11 @@ export async function startEngineProcess(config: object = {}): Promise<EnginePro
     await ended;
   }
 
+  await prepare(dataRoot);
   await start();
   return {
     folder,
+    dataRoot,
     socketPath,
     start,
     stop,

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createEngine } from "../../../server/drivers/docker/engine.ts";
 import { startEngineProcess } from "./engine-process.ts";
-import { importImage } from "./image.ts";
+import { copyImage, ensureImage, IMAGE } from "./image.ts";
 import { machine, type Missing } from "../machine.ts";
 import { onPath } from "../on-path.ts";
 
@@ -33,17 +33,16 @@ export const gvisor = {
 
 export async function startDockerEngine(): Promise<TestEngine> {
   await using stack = new AsyncDisposableStack();
-  const { folder, socketPath, start, stop } = stack.use(await startEngineProcess(describeConfig()));
+  const { folder, dataRoot, socketPath, start, stop } = stack.use(await startEngineProcess(describeConfig(), copyImage));
   const engine = stack.use(createEngine(socketPath));
-  const image = "berth-test:1";
-  await importImage(engine, image);
+  await ensureImage(engine, dataRoot);
   const call = async (method: "GET" | "POST" | "DELETE", path: string, body?: object) =>
     (await engine.call({ method, path, ...(body ? { body } : {}) })).body;
   const open = stack.move();
 
   return {
     socketPath,
-    image,
+    image: IMAGE,
     start,
     stop,
     call,
