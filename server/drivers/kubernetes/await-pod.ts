@@ -19,14 +19,13 @@ export interface WaitDeps {
   namespace: string;
   stuckMs: number;
   scheduleWaitMs: number;
+  controllerErrorMs: number;
 }
 
 // The readiness probe runs only once a second, so the daemon is polled directly.
 const DAEMON_POLL_MS = 50;
 // The watch may be broken, so the API server is polled as well.
 const POD_POLL_MS = 1_000;
-// The controller retries after an admission error, so only an error that lasts this long counts.
-const ERROR_TIMEOUT_MS = 5_000;
 
 // Resolves with the pod when its daemon answers. The pod is read from the API server at every change that the watch reports, and once
 // a second: the address of a watched pod may already belong to another pod.
@@ -54,12 +53,13 @@ export async function awaitReady(
       if (volumeProblem?.isPermanent) throw volumeError(volumeProblem);
       const error = await controllerError(workload, pod);
       failingSinceMs = error === null ? null : (failingSinceMs ?? performance.now());
-      if (error !== null && performance.now() - failingSinceMs! >= ERROR_TIMEOUT_MS) throw failure({ kind: "failed", reason: error });
+      if (error !== null && performance.now() - failingSinceMs! >= deps.controllerErrorMs) throw failure({ kind: "failed", reason: error });
       const nextReadMs = performance.now() + POD_POLL_MS;
-      for (let changed = false; !changed && performance.now() < nextReadMs;) {
+      // A timer may fire a moment early, so it gets the time that is left.
+      for (let changed = false, leftMs = POD_POLL_MS; !changed && leftMs > 0; leftMs = nextReadMs - performance.now()) {
         const isDialable = pod !== null && isAlive(pod) && pod.status?.podIP !== undefined;
         if (isDialable && (await daemonAnswers((inner) => dialPodAddress(pod, inner), signal))) return pod;
-        changed = await deps.pods.changed(name, isDialable ? DAEMON_POLL_MS : POD_POLL_MS, signal);
+        changed = await deps.pods.changed(name, isDialable ? DAEMON_POLL_MS : leftMs, signal);
       }
     }
   } catch (error) {

@@ -38,6 +38,8 @@ export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "eg
   stuckMs?: number;
   // How long a pod may be unschedulable before the cluster counts as full.
   scheduleWaitMs?: number;
+  // How long a controller may report an error, which it retries, before the start of a sandbox fails.
+  controllerErrorMs?: number;
   // The templates whose sandboxes come from a SandboxWarmPool.
   warmPools?: WarmPoolsSettings | undefined;
   clock: Clock;
@@ -49,7 +51,8 @@ const UNDO_TIMEOUT_MS = 30_000;
 
 // Runs each sandbox as a pod of a Kubernetes cluster. Pods cannot be frozen, so `pause` ends them and keeps their volumes.
 export async function createKubernetesDriver(options: KubernetesOptions): Promise<Driver> {
-  const { installation, clock, log, deadManMs = 60 * MINUTE, stuckMs = 10_000, scheduleWaitMs = 10_000 } = options;
+  const { installation, clock, log, deadManMs = 60 * MINUTE } = options;
+  const { stuckMs = 10_000, scheduleWaitMs = 10_000, controllerErrorMs = 5_000 } = options;
   const { cluster, namespace } = await connectCluster(options);
   const kind = await chooseWorkloadKind(cluster);
   const egress = await openEgressAddress(options.egress, { clock, log });
@@ -76,7 +79,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   await warmPools?.publish(await currentSettings());
   const pods = watchPods({ cluster, namespace, installation, log });
   const shutdownAt = () => new Date(clock.now() + deadManMs);
-  const waitDeps = { cluster, pods, workloads, namespace, stuckMs, scheduleWaitMs };
+  const waitDeps = { cluster, pods, workloads, namespace, stuckMs, scheduleWaitMs, controllerErrorMs };
   const startDeps: StartDeps = {
     ...waitDeps,
     installation,
