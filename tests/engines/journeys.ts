@@ -40,7 +40,7 @@ export function engineJourneys(
   prepare: () => Promise<TestedEngine>,
   { freezes, images, missing, isVariant = false }: JourneyOptions,
 ): void {
-  const sameInVariants = isVariant && process.env["BERTH_TEST_DRIVERS"] !== "all" ? "the same in all variants" : undefined;
+  const sameInVariants = machine.sameInVariants(isVariant);
   describeWith(missing, name, () => {
     let engine: TestedEngine;
     let berth: Berth;

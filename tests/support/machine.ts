@@ -32,6 +32,8 @@ export const machine = {
   realCluster: unless(process.env["BERTH_TEST_KUBECONFIG"], "BERTH_TEST_KUBECONFIG names no cluster"),
   warmPool: unless(process.env["BERTH_TEST_WARM_POOL"], "BERTH_TEST_WARM_POOL names no SandboxWarmPool"),
   dockerRuntime: unless(process.env["BERTH_TEST_DOCKER_RUNTIME"], "BERTH_TEST_DOCKER_RUNTIME names no runsc"),
+  // A variant of a driver whose other tests are complete runs only those in which variants differ, unless BERTH_TEST_DRIVERS=all.
+  sameInVariants: (isVariant: boolean) => unless(!isVariant || process.env["BERTH_TEST_DRIVERS"] === "all", "the same in all variants"),
   agent: (name: string) =>
     unless(agentBinaries().has(name), `needs ${name}, which has no package for ${process.platform}-${process.arch} here`),
   command: (name: string, debianPackage = name) => unless(onPath(name), `needs ${name} (apt-get install ${debianPackage})`),

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import { newId, type SandboxId, type Template } from "@berth/contract";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { describeWith, testWith, type Missing } from "../../../tests/support/machine.ts";
+import { describeWith, machine, testWith, type Missing } from "../../../tests/support/machine.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import type { Driver, SandboxSpec } from "../driver.ts";
 import { volumesSuite } from "./volumes.suite.ts";
@@ -56,7 +56,7 @@ export function driverSuite(
   }: SuiteOptions = {},
 ): void {
   const options = testTimeoutMs === undefined ? {} : { timeout: testTimeoutMs };
-  const sameInVariants = isVariant && process.env["BERTH_TEST_DRIVERS"] !== "all" ? "the same in all variants" : undefined;
+  const sameInVariants = machine.sameInVariants(isVariant);
   describeWith(missing, `${name} driver`, options, () => {
     let suite: SuiteDriver;
     let driver: Driver;
