@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { startPostgres } from "../../tests/support/databases/postgres.ts";
+import { sharedPostgres } from "../../tests/support/databases/postgres.ts";
 import { createInstallationWithStore } from "../testing/installation.ts";
 
 describe("partners and keys", () => {
@@ -111,7 +111,7 @@ describe("partners and keys", () => {
   });
 
   test("partners and keys work on PostgreSQL", async () => {
-    await using postgres = await startPostgres();
+    await using postgres = await sharedPostgres();
     const { json } = await createInstallationWithStore({
       BERTH_DATABASE_URL: await postgres.createDatabase(),
       BERTH_MASTER_KEY: "ab".repeat(32),

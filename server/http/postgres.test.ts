@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPostgres, type TestPostgres } from "../../tests/support/databases/postgres.ts";
+import { sharedPostgres, type TestPostgres } from "../../tests/support/databases/postgres.ts";
 import { startTestApp, type TestApp } from "./testing/test-app.ts";
 
 // PostgreSQL rejects some text that SQLite accepts. No path, query or body may cause such a rejection.
 let postgres: TestPostgres;
 let app: TestApp;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
   app = await startTestApp({ url: await postgres.createDatabase() });
 });
 afterAll(async () => {

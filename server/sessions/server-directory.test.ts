@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPostgres, type TestPostgres } from "../../tests/support/databases/postgres.ts";
+import { sharedPostgres, type TestPostgres } from "../../tests/support/databases/postgres.ts";
 import { DAY, MINUTE } from "../clock.ts";
 import { silentLog } from "../log.ts";
 import { openStore } from "../store/open.ts";
@@ -8,7 +8,7 @@ import { openServerDirectory } from "./server-directory.ts";
 
 let postgres: TestPostgres;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
 afterAll(() => postgres?.[Symbol.asyncDispose]());
 

@@ -18,7 +18,7 @@ import { startKubernetesDouble } from "../support/kubernetes/double.ts";
 import type { Kubelet } from "../support/kubernetes/kubelet.ts";
 import { realCluster } from "../support/kubernetes/real.ts";
 import { freePort } from "../support/servers/port.ts";
-import { startPostgres } from "../support/databases/postgres.ts";
+import { sharedPostgres } from "../support/databases/postgres.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 interface TestedCluster extends AsyncDisposable {
@@ -64,14 +64,14 @@ interface ReplicaOptions {
 function replicas(name: string, prepare: () => Promise<TestedCluster>, { missing, missingDouble }: ReplicaOptions): void {
   describeWith(missing, `three replicas on kubernetes (${name})`, () => {
     let cluster: TestedCluster;
-    let postgres: Awaited<ReturnType<typeof startPostgres>>;
+    let postgres: Awaited<ReturnType<typeof sharedPostgres>>;
     let servers: Berth[] = [];
     let address: SeverableProxy;
     let inFront = 0;
     const world = createServer((_request, response) => void response.end("the world"));
 
     beforeAll(async () => {
-      [cluster, postgres] = await Promise.all([prepare(), startPostgres()]);
+      [cluster, postgres] = await Promise.all([prepare(), sharedPostgres()]);
       await once(world.listen(0, "127.0.0.1"), "listening");
       address = await openSeverableProxy(() => Number(new URL(servers[inFront]!.url).port));
       const shared = {

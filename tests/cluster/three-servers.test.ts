@@ -8,16 +8,16 @@ import { silentLog } from "../../server/log.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
 import { createApi } from "../support/servers/api.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
-import { startPostgres } from "../support/databases/postgres.ts";
+import { sharedPostgres } from "../support/databases/postgres.ts";
 
 // Three servers share one PostgreSQL. Each owns the sandboxes of its machine (here: the process driver). They start at the same
 // moment on an empty database, and each is killed once while partners call all of them.
-let postgres: Awaited<ReturnType<typeof startPostgres>>;
+let postgres: Awaited<ReturnType<typeof sharedPostgres>>;
 let servers: Berth[] = [];
 let store: Store;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
   const shared = {
     BERTH_DATABASE_URL: await postgres.createDatabase(),
     BERTH_MASTER_KEY: randomBytes(32).toString("hex"),

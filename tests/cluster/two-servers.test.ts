@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { UsageReport } from "@berth/contract";
 import { createApi, type Api } from "../support/servers/api.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
-import { startPostgres, type TestPostgres } from "../support/databases/postgres.ts";
+import { sharedPostgres, type TestPostgres } from "../support/databases/postgres.ts";
 
 // Two servers on one PostgreSQL: what one server issued is valid on the other, also after a restart.
 let postgres: TestPostgres;
@@ -16,7 +16,7 @@ let second: Api;
 const key = `berth_${randomBytes(32).toString("hex")}`;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
   const shared = {
     BERTH_DATABASE_URL: await postgres.createDatabase(),
     BERTH_MASTER_KEY: randomBytes(32).toString("hex"),

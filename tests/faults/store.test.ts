@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
-import { startPostgres, type TestPostgres } from "../support/databases/postgres.ts";
+import { sharedPostgres, type TestPostgres } from "../support/databases/postgres.ts";
 
 // The database goes down and returns while partners call. Nothing is restarted and nothing is lost.
 let postgres: TestPostgres;
 let berth: Berth;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
   berth = await startBerth({
     BERTH_DATABASE_URL: await postgres.createDatabase(),
     BERTH_MASTER_KEY: randomBytes(32).toString("hex"),

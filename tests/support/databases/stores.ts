@@ -1,10 +1,11 @@
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
 import { silentLog } from "../../../server/log.ts";
 import { openStore, type Engine, type Store, type StoreOptions } from "../../../server/store/open.ts";
-import { startPostgres, type TestPostgres } from "./postgres.ts";
+import { writeMigratedDatabase } from "./migrated.ts";
+import { sharedPostgres, type SharedPostgres } from "./postgres.ts";
 
 export interface Database {
   engine: Engine;
@@ -20,7 +21,7 @@ export interface Databases {
   // Creates a database without a schema.
   createEmpty(): Promise<Database>;
   // The server; only on PostgreSQL, and only while tests run.
-  postgres?: TestPostgres;
+  postgres?: SharedPostgres;
 }
 
 type Suite = (databases: Databases) => void;
@@ -41,7 +42,6 @@ export function onBothEngines(name: string, suite: Suite, { sqlite, postgres }: 
 
 function temporaryDatabases(engine: Engine): Databases {
   let folder: string;
-  let migrated: Database;
   let count = 0;
   const databaseAt = (url: string | null): Database => {
     const file = join(folder, `${++count}.db`);
@@ -49,22 +49,27 @@ function temporaryDatabases(engine: Engine): Databases {
   };
   const databases: Databases = {
     async create() {
-      if (databases.postgres) return databaseAt(await databases.postgres.createDatabase({ copyOf: migrated.url! }));
+      if (databases.postgres) return databaseAt(await migratedCopy(databases.postgres));
       const database = databaseAt(null);
-      await copyFile(migrated.file, database.file);
+      await writeMigratedDatabase(database.file);
       return database;
     },
     createEmpty: async () => databaseAt((await databases.postgres?.createDatabase()) ?? null),
   };
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "berth-stores-"));
-    if (engine === "postgres") databases.postgres = await startPostgres();
-    migrated = await databases.createEmpty();
-    await (await migrated.open())[Symbol.asyncDispose]();
+    if (engine === "postgres") databases.postgres = await sharedPostgres();
   });
   afterAll(async () => {
     await databases.postgres?.[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
   });
   return databases;
+}
+
+async function migratedCopy(postgres: SharedPostgres): Promise<string> {
+  const migrated = await postgres.template("migrated", async (url) => {
+    await (await openStore({ url, file: "", log: silentLog }))[Symbol.asyncDispose]();
+  });
+  return postgres.createDatabase({ copyOf: migrated });
 }

@@ -29,7 +29,7 @@ function children(): string[] {
       .filter((pid) => parentOf(pid) === process.pid)
       .map((pid) => `${pid} ${commandOf(pid)}`)
       // These end with the worker that runs the files.
-      .filter((child) => !child.includes("esbuild") && !child.includes("run-worker.ts"))
+      .filter((child) => !["esbuild", "run-worker.ts", "berth-shared-postgres"].some((name) => child.includes(name)))
   );
 }
 
