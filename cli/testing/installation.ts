@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 import { silentLog } from "@berth/server/log.ts";
-import { openStore } from "@berth/server/store/open.ts";
+import { openMigratedStore } from "../../tests/support/databases/migrated.ts";
 import manifest from "../../package.json" with { type: "json" };
 
 const bin = join(import.meta.dirname, "../bin.js");
@@ -35,7 +35,7 @@ export function createInstallation(env: Record<string, string> = {}) {
 // With a store, which `berth serve` creates at its first start.
 export async function createInstallationWithStore(env: Record<string, string> = {}) {
   const installation = createInstallation(env);
-  const store = await openStore({ url: env.BERTH_DATABASE_URL, file: join(installation.dataDir, "berth.db"), log: silentLog });
+  const store = await openMigratedStore({ url: env.BERTH_DATABASE_URL, file: join(installation.dataDir, "berth.db"), log: silentLog });
   await store[Symbol.asyncDispose]();
   return installation;
 }

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { serverFlags } from "../../../cli/server-flags.js";
 import { readConfig } from "../../../server/config/config.ts";
 import { openDriver } from "../../../server/drivers/index.ts";
 import { silentLog } from "../../../server/log.ts";
+import { writeMigratedDatabase } from "../databases/migrated.ts";
 import { createApi, type Api } from "./api.ts";
 import { freePort } from "./port.ts";
 
@@ -55,6 +57,8 @@ export interface BerthOptions {
 export async function prepareBerth(env: Record<string, string> = {}, { maxFiles }: BerthOptions = {}): Promise<Berth> {
   const dataDir = env.BERTH_DATA_DIR ?? (await mkdtemp(join(tmpdir(), "berth-test-")));
   await mkdir(dataDir, { recursive: true });
+  const file = join(dataDir, "berth.db");
+  if (!env.BERTH_DATABASE_URL && !existsSync(file)) await writeMigratedDatabase(file);
   const port = await freePort();
   const url = `http://localhost:${port}`;
   const key = env.BERTH_API_KEY ?? `berth_${randomBytes(32).toString("hex")}`;

@@ -6,10 +6,11 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId, type SandboxId, type Template } from "@berth/contract";
+import { openMigratedStore } from "../../../../tests/support/databases/migrated.ts";
 import { systemClock } from "../../../clock.ts";
 import { silentLog } from "../../../log.ts";
 import { createSecrets } from "../../../secrets/secrets.ts";
-import { openStore, type Store } from "../../../store/open.ts";
+import type { Store } from "../../../store/open.ts";
 import { insertPartner } from "../../../store/store.suite.ts";
 import { insertSessionRow, sessionRow } from "../../../store/testing/session-row.ts";
 import { DEFAULT_TEMPLATE } from "../../../templates.ts";
@@ -53,7 +54,7 @@ export async function startTestRelay({ upstreamUrl, config, template, ...deps }:
   await using opening = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "berth-model-"));
   opening.defer(() => rm(folder, { recursive: true, force: true }));
-  const store = opening.use(await openStore({ url: null, file: join(folder, "berth.db"), log: silentLog }));
+  const store = opening.use(await openMigratedStore({ url: null, file: join(folder, "berth.db"), log: silentLog }));
   await insertPartner(store, "acme");
   const sandboxTemplate = { ...DEFAULT_TEMPLATE, ...template };
   const relay = createModelRelay({
