@@ -7,6 +7,7 @@ import { aRequest, openTestSessions } from "../../server/sessions/testing/test-s
 import { eventsAfter } from "../../server/store/events.ts";
 import type { DoubleOptions } from "../support/kubernetes/double.ts";
 import { openDouble } from "../support/kubernetes/driver.ts";
+import { machine, testWith } from "../support/machine.ts";
 
 // A node stops reporting for a while. Store, driver and daemons are real; the cluster is the double.
 let stack = new AsyncDisposableStack();
@@ -46,7 +47,9 @@ describe.each([
   { workload: "Sandbox", crds: true },
   { workload: "StatefulSet", crds: false },
 ])("$workload", ({ crds }) => {
-  test("sessions keep running on a node that returns before its pods are evicted", async () => {
+  const sameInBothKinds = machine.sameInVariants(!crds);
+
+  testWith(sameInBothKinds, "sessions keep running on a node that returns before its pods are evicted", async () => {
     const started = await start({ crds, evictAfterMs: null });
     const { double, services, session, node } = started;
     double.kubelet.silenceNode(node);
@@ -104,7 +107,7 @@ describe.each([
     expect(await services.reconcile.repairDifferences()).toEqual([]);
   });
 
-  test("the sandbox of a session that its partner paused is not adopted but stopped", async () => {
+  testWith(sameInBothKinds, "the sandbox of a session that its partner paused is not adopted but stopped", async () => {
     const started = await start({ crds });
     const { services, session } = started;
     await services.sessions.pause("acme", session.id);
@@ -116,7 +119,7 @@ describe.each([
     expect([await statusOf(started), await inspect(started)]).toEqual(["paused", "stopped"]);
   });
 
-  test("sessions keep running when the API server goes down and returns while every node is silent", async () => {
+  testWith(sameInBothKinds, "sessions keep running when the API server goes down and returns while every node is silent", async () => {
     const started = await start({ crds, evictAfterMs: null });
     const { double, services, session, node } = started;
     await double.goAway();

@@ -56,7 +56,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   const { cluster, namespace } = await connectCluster(options);
   const kind = await chooseWorkloadKind(cluster);
   const egress = await openEgressAddress(options.egress, { clock, log });
-  const claims = (await mayHaveClaims(cluster, namespace, kind)) ? createClaims({ cluster, namespace, installation }) : null;
+  const claimDeps = { cluster, namespace, installation, controllerErrorMs };
+  const claims = (await mayHaveClaims(cluster, namespace, kind)) ? createClaims(claimDeps) : null;
   const workloads = createWorkloads({ cluster, namespace, installation, kind, claims });
   const warmPools = options.warmPools && createWarmPools({ ...options.warmPools, cluster, namespace, installation });
   const snapshots = createVolumeSnapshots({ cluster, namespace, installation });

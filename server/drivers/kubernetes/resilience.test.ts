@@ -100,7 +100,7 @@ describe.each(kinds)("$workload", ({ crds }) => {
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
-  testWith(sameInBothKinds, "a cluster without a suitable node counts as full before the caller gives up", async () => {
+  test("a cluster without a suitable node counts as full before the caller gives up", async () => {
     const { double, driver } = await start({ crds, nodes: [] }, { scheduleWaitMs: 200 });
     const spec = newSpec();
     const signal = deadline();

@@ -21,6 +21,8 @@ export interface ClaimsOptions {
   cluster: Cluster;
   namespace: string;
   installation: string;
+  // The controller retries after an error, so only an error that lasts this long counts.
+  controllerErrorMs: number;
 }
 
 interface SandboxClaim extends KubernetesObject {
@@ -30,11 +32,9 @@ interface SandboxClaim extends KubernetesObject {
 
 const CREATE_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
-// The controller retries after an error, so only an error that lasts this long counts.
-const ERROR_TIMEOUT_MS = 5_000;
 const TRANSIENT_REASONS = new Set(["SandboxMissing", "SandboxNotReady", "SandboxCreatePending", "AdoptionConflict"]);
 
-export function createClaims({ cluster, namespace, installation }: ClaimsOptions): Claims {
+export function createClaims({ cluster, namespace, installation, controllerErrorMs }: ClaimsOptions): Claims {
   const path = (name?: string) => `${EXTENSIONS}/namespaces/${namespace}/sandboxclaims${name ? `/${name}` : ""}`;
   const read = (name: string, signal: AbortSignal) => cluster.get<SandboxClaim>(path(name), signal);
 
@@ -61,7 +61,7 @@ export function createClaims({ cluster, namespace, installation }: ClaimsOptions
         if (found.status?.sandbox?.name) return found.status.sandbox.name;
         const error = errorOf(found);
         failingSinceMs = error === null ? null : (failingSinceMs ?? performance.now());
-        if (error !== null && performance.now() - failingSinceMs! >= ERROR_TIMEOUT_MS) throw failure(error);
+        if (error !== null && performance.now() - failingSinceMs! >= controllerErrorMs) throw failure(error);
         await sleep(POLL_MS, undefined, { signal });
       }
     },

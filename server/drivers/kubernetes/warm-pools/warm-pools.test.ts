@@ -36,7 +36,7 @@ const poolIsReady = ({ objects }: KubernetesDouble) =>
 const sandboxOf = ({ objects }: KubernetesDouble, { id }: SandboxSpec) =>
   objects.list("sandboxes", `berth.dev/sandbox=${nameOf(id)}`).map(({ metadata }) => metadata.name!);
 
-test("a session gets a waiting pod, and the pool creates another one", async () => {
+test("a session gets a waiting pod, and the pool creates another one, which no session with other resources gets", async () => {
   const { double, driver } = await start();
   await poolIsReady(double);
   const [waiting] = double.objects.list("pods");
@@ -46,15 +46,12 @@ test("a session gets a waiting pod, and the pool creates another one", async () 
   expect(sandboxOf(double, spec)).toEqual([waiting!.metadata.name]);
   await expect.poll(() => double.objects.list("pods")).toHaveLength(2);
   await poolIsReady(double);
-});
-
-test("a session with other resources than its template gets a pod of its own", async () => {
-  const { double, driver } = await start();
-  await poolIsReady(double);
-  const [waiting] = double.objects.list("pods");
-  const spec = newSpec();
-  await driver.create({ ...spec, template: { ...spec.template, memoryMb: 512 } }, deadline());
-  expect(sandboxOf(double, spec)).not.toEqual([waiting!.metadata.name]);
+  const [next] = double.objects.list("sandboxes", "agents.x-k8s.io/warm-pool-sandbox=ready");
+  const larger = newSpec();
+  await driver.create({ ...larger, template: { ...larger.template, memoryMb: 512 } }, deadline());
+  expect(sandboxOf(double, larger)).toEqual([nameOf(larger.id)]);
+  const { uid, name, labels } = next!.metadata;
+  expect(double.objects.get("sandboxes", name!)).toMatchObject({ metadata: { uid, labels } });
 });
 
 test("the pool's template contains no secret, and adds no network policy", async () => {
@@ -75,8 +72,8 @@ test("the pool's template contains no secret, and adds no network policy", async
   ]);
 });
 
-test("the second pod of a sandbox from a pool is like that of any other sandbox", async () => {
-  const { double, driver } = await start();
+test("the second pod of a sandbox from a pool is like that of any other sandbox, also if no pool is configured any more", async () => {
+  const { double, driver, openDriver } = await start();
   const spec = newSpec();
   await driver.create(spec, deadline());
   await exec(driver, spec.id, "echo kept > note");
@@ -86,6 +83,13 @@ test("the second pod of a sandbox from a pool is like that of any other sandbox"
   const [name] = sandboxOf(double, spec);
   const pod = double.objects.get("pods", name!)!.spec as unknown as { containers: { env: { name: string }[] }[] };
   expect(pod.containers[0]!.env.map((variable) => variable.name)).toContain("BERTH_TOKEN_HASH");
+  const plain = await openDriver({ warmPools: undefined });
+  expect(await plain.list(deadline())).toEqual([{ id: spec.id, condition: "running" }]);
+  await plain.pause(spec.id, deadline());
+  await plain.resume(spec, deadline());
+  expect(await exec(plain, spec.id, "cat note")).toBe("kept\n");
+  await plain.destroy(spec.id, deadline());
+  expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
 test("a new sandbox is started if the pool is empty", async () => {
@@ -153,19 +157,6 @@ test("after a Sandbox was deleted by hand, the claim's next Sandbox does not cou
   expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
-test("sandboxes from a pool still work if no pool is configured any more", async () => {
-  const { double, driver, openDriver } = await start();
-  const spec = newSpec();
-  await driver.create(spec, deadline());
-  const plain = await openDriver({ warmPools: undefined });
-  expect(await plain.list(deadline())).toEqual([{ id: spec.id, condition: "running" }]);
-  await plain.pause(spec.id, deadline());
-  await plain.resume(spec, deadline());
-  expect(await exec(plain, spec.id, "echo ok")).toBe("ok\n");
-  await plain.destroy(spec.id, deadline());
-  expect(await uncollected(double, spec.id)).toEqual([]);
-});
-
 test("a claimed sandbox on a lost node is stopped, and resumes on another node", async () => {
   const { double, driver } = await start({ warmPools: { ready: 0 } }, { stuckMs: 200 });
   const spec = newSpec();
@@ -189,7 +180,7 @@ test("a server with newer settings updates the template, and the waiting sandbox
 });
 
 test("a missing pool or template is named", async () => {
-  const { openDriver, double, driver } = await start();
+  const { openDriver, double, driver } = await start({}, { controllerErrorMs: 200 });
   await expect(openDriver(warmPoolOf("missing"))).rejects.toThrow("there is no SandboxWarmPool missing in sandboxes");
   await expect(openDriver({ warmPools: { ...warmPoolOf("ready").warmPools!, templates: new Map() } })).rejects.toThrow(
     "names the template default, which does not exist",
