@@ -16,10 +16,12 @@ import { seriousFaults } from "../support/browser/axe.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 describeInBrowser("terminals in the workspace", (suite) => {
-  test("a command runs and its output is shown", async () => {
-    const workspace = await suite.sharedWorkspace();
-    await typeInTerminal(workspace.page, "echo sum-$((20+22))\n");
-    await eventually(() => screenText(workspace.page)).toContain("sum-42");
+  test("a command that is typed runs, and its output is shown", async () => {
+    const { page } = await suite.sharedWorkspace();
+    await eventually(() => screenText(page)).toMatch(/[$#%>] ?$/m);
+    await page.locator(".terminal-view .xterm-helper-textarea").first().focus();
+    await page.keyboard.type("echo sum-$((20+22))\n");
+    await eventually(() => screenText(page)).toContain("sum-42");
   });
 
   test("a terminal that is hidden and shown again continues at its prompt, with the keyboard focus", async () => {
@@ -65,11 +67,13 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await page.keyboard.press("Control+Shift+E");
     await eventually(() => focusIsIn(page, ".text-editor")).toBe(true);
     await expectVisible(treeItem(page, "README.md"));
+    await page.locator(".terminal-view .xterm-helper-textarea").first().focus();
+    await page.keyboard.press("Control+C");
+    await eventually(() => screenText(page)).toMatch(/\^C\n.*\$$/);
   });
 
   test("tabs and terminals survive a reload", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "a.txt": "a\n", "b.txt": "b\n" } });
-    const { page } = workspace;
+    const { page } = await suite.sharedWorkspace({ "a.txt": "a\n", "b.txt": "b\n" });
     await openFile(page, "a.txt");
     await openFile(page, "b.txt");
     await typeInTerminal(page, "export KEPT=yes; echo remember-$KEPT\n");
@@ -82,9 +86,55 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await eventually(() => screenText(page)).toContain("still-yes");
   });
 
+  // The output of programs is untrusted. Escape sequences must not affect anything outside the screen.
+  test("escape sequences cannot make the terminal type the title or the clipboard back into the shell", async () => {
+    const { page } = await suite.sharedWorkspace();
+    await typeInTerminal(page, String.raw`printf '\e]2;evil\a\e[21t\e]52;c;?\a'; read -t 1 -n 99 typed; echo "typed=[$typed]"`);
+    await eventually(() => screenText(page)).toContain("typed=[]");
+  });
+
+  test("escape sequences cannot change the page title, write to the clipboard or run a script through a link", async () => {
+    const { page } = await suite.sharedWorkspace();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(page.url()).origin });
+    await page.evaluate("navigator.clipboard.writeText('mine')");
+    const title = await page.title();
+    const stolen = Buffer.from("stolen").toString("base64");
+    await typeInTerminal(
+      page,
+      String.raw`clear; printf '\e]0;evil\a\e]52;c;${stolen}\a\e]8;;javascript:document.title=1\e\\click-me\e]8;;\e\\ done\n'`,
+    );
+    await eventually(() => screenText(page)).toMatch(/^click-me done$/m);
+    const screen = page.locator(".xterm-screen").first();
+    const box = (await screen.boundingBox())!;
+    await page.keyboard.down("Control");
+    for (let y = 8; y < Math.min(box.height, 140); y += 12) await page.mouse.click(box.x + 30, box.y + y);
+    await page.keyboard.up("Control");
+    expect(await page.title()).toBe(title);
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("mine");
+  });
+
+  test("two people share a terminal, a touch screen has keys for Ctrl and the arrows, and a program that ends shows its exit status", async () => {
+    const workspace = await suite.sharedWorkspace();
+    await typeInTerminal(workspace.page, "clear; echo from-the-first");
+    const page = await workspace.another(undefined, { hasTouch: true });
+    await eventually(() => screenText(page)).toMatch(/^from-the-first$/m);
+    const keys = page.getByRole("toolbar", { name: "Terminal keys" });
+    await typeInTerminal(page, "echo from-the-second; sleep 100");
+    await eventually(() => screenText(workspace.page)).toMatch(/^from-the-second$/m);
+    await keys.getByRole("button", { name: "Ctrl" }).tap();
+    await page.keyboard.type("c");
+    await eventually(() => screenText(page)).toContain("^C");
+    await eventually(() => keys.getByRole("button", { name: "Ctrl" }).getAttribute("aria-pressed")).toBe("false");
+    await keys.getByRole("button", { name: "Up" }).tap();
+    await eventually(async () => (await screenText(page)).match(/sleep 100/g)?.length).toBe(2);
+    await page.keyboard.press("Control+U");
+    await page.keyboard.type("exit 7\n");
+    await expectVisible(page.getByText("The program has ended (exit 7)."));
+    await page.context().close();
+  });
+
   test("terminals can be opened, split, renamed and closed", async () => {
-    await using workspace = await suite.openWorkspace();
-    const { page } = workspace;
+    const { page } = await suite.sharedWorkspace();
     const tabs = page.getByRole("tablist", { name: "Terminals" }).getByRole("tab");
     await eventually(() => tabs.count()).toBe(1);
     await page.getByRole("button", { name: "New terminal" }).click();
@@ -104,26 +154,8 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await eventually(() => tabs.count()).toBe(1);
   });
 
-  test("a touch screen has keys for Ctrl and the arrows, and a program that ends shows its exit status", async () => {
-    await using workspace = await suite.openWorkspace({ context: { hasTouch: true } });
-    const { page } = workspace;
-    const keys = page.getByRole("toolbar", { name: "Terminal keys" });
-    await typeInTerminal(page, "echo ready; sleep 100\n");
-    await eventually(() => screenText(page)).toMatch(/^ready$/m);
-    await keys.getByRole("button", { name: "Ctrl" }).tap();
-    await page.keyboard.type("c");
-    await eventually(() => screenText(page)).toContain("^C");
-    await eventually(() => keys.getByRole("button", { name: "Ctrl" }).getAttribute("aria-pressed")).toBe("false");
-    await keys.getByRole("button", { name: "Up" }).tap();
-    await eventually(async () => (await screenText(page)).match(/sleep 100/g)?.length).toBe(2);
-    await page.keyboard.press("Control+U");
-    await page.keyboard.type("exit 7\n");
-    await expectVisible(page.getByText("The program has ended (exit 7)."));
-  });
-
   test("output can be searched and cleared, names of files are links, and a shell that a person leaves is closed", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "src/a.ts": "one;\ntwo;\nthree;\n" } });
-    const { page } = workspace;
+    const { page } = await suite.sharedWorkspace({ "src/a.ts": "one;\ntwo;\nthree;\n" });
     await typeInTerminal(page, "cd src; echo needle-1; echo ./a.ts:3:2; echo Needle-2\n");
     await eventually(() => screenText(page)).toMatch(/^Needle-2$/m);
     await page.keyboard.press("Control+F");
@@ -151,25 +183,17 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await expectGone(page.locator(".terminal-view"));
   });
 
-  test("two people share a terminal", async () => {
-    await using workspace = await suite.openWorkspace();
-    await typeInTerminal(workspace.page, "echo from-the-first\n");
-    const other = await workspace.another();
-    await eventually(() => screenText(other)).toContain("from-the-first");
-    await typeInTerminal(other, "echo from-the-second\n");
-    await eventually(() => screenText(workspace.page)).toContain("from-the-second");
-  });
-
   test("the active terminal's tab is scrolled into view, and opening an empty panel creates a terminal", async () => {
-    await using workspace = await suite.openWorkspace({ context: { viewport: { width: 800, height: 600 } } });
-    const { page } = workspace;
+    const { page } = await suite.sharedWorkspace();
+    await page.setViewportSize({ width: 800, height: 600 });
     const terminals = page.getByRole("tablist", { name: "Terminals" });
+    await page.getByRole("button", { name: "Side panel" }).click();
     for (let count = 1; count <= 5; count++) {
+      await page.getByRole("button", { name: "New terminal" }).first().click();
       await eventually(() => terminals.getByRole("tab").count()).toBe(count);
-      if (count < 5) await page.getByRole("button", { name: "New terminal" }).click();
     }
     const right = async (what: typeof terminals) => ((box) => box!.x + box!.width)(await what.boundingBox());
-    await eventually(async () => (await right(terminals)) >= (await right(terminals.getByRole("tab", { name: "Terminal 5" })))).toBe(true);
+    await eventually(async () => (await right(terminals)) >= (await right(terminals.getByRole("tab").last()))).toBe(true);
 
     // A new terminal takes the focus when it is ready, and with it the next key.
     await page.locator(".terminal-view textarea:focus").waitFor();

@@ -132,11 +132,13 @@ export const expectGone = (what: Locator) => what.first().waitFor({ state: "deta
 export const focusIsIn = (page: Page, selector: string): Promise<boolean> =>
   page.evaluate<boolean>(`document.activeElement?.closest(${JSON.stringify(selector)}) != null`);
 
-// Types into the terminal as soon as it shows a prompt.
-export async function typeInTerminal(page: Page, text: string): Promise<void> {
+// Enters a line into the terminal as soon as it shows a prompt. Its text arrives at once, because the browser draws a frame for
+// each key.
+export async function typeInTerminal(page: Page, line: string): Promise<void> {
   await eventually(() => screenText(page)).toMatch(/[$#%>] ?$/m);
   await page.locator(".terminal-view .xterm-helper-textarea").first().focus();
-  await page.keyboard.type(text);
+  await page.keyboard.insertText(line.trimEnd());
+  await page.keyboard.press("Enter");
 }
 
 // The text of the terminal, row by row.
