@@ -3,7 +3,7 @@ import { contrastFaults, seriousFaults } from "../support/browser/axe.ts";
 import { editor, eventually, expectGone, openFile, screenText, expectVisible, treeItem } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
-const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.ts": "export const answer = 42;\n" };
+const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.rs": "pub const ANSWER: u8 = 42;\n" };
 
 describeInBrowser("accessibility of the workspace", (suite) => {
   test("axe finds no serious violations in the panels, in light and dark", async () => {
@@ -31,10 +31,10 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     const { page } = await suite.sharedWorkspace(files);
     await treeItem(page, "src").focus();
     await page.keyboard.press("ArrowRight");
-    await expectVisible(treeItem(page, "main.ts"));
+    await expectVisible(treeItem(page, "main.rs"));
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    await expectVisible(page.getByLabel("Text of src/main.ts"));
+    await expectVisible(page.getByLabel("Text of src/main.rs"));
   });
 
   test("a file can be found, opened, edited and saved with the keyboard alone", async () => {
@@ -45,12 +45,12 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     // Type and press Enter at once: Enter must not choose from the results of an earlier query.
     await page.keyboard.type("main");
     await page.keyboard.press("Enter");
-    await expectVisible(page.getByLabel("Text of src/main.ts"));
+    await expectVisible(page.getByLabel("Text of src/main.rs"));
     await eventually(() => page.evaluate<boolean>("document.activeElement.classList.contains('cm-content')")).toBe(true);
     await page.keyboard.press("Control+Home");
     await page.keyboard.type("// first\n");
     await page.keyboard.press("Control+S");
-    await eventually(() => workspace.read("src/main.ts")).toBe("// first\nexport const answer = 42;\n");
+    await eventually(() => workspace.read("src/main.rs")).toBe("// first\npub const ANSWER: u8 = 42;\n");
   });
 
   test("axe finds no serious violations in dialogs, menus and the paused page", async () => {

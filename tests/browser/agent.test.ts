@@ -42,55 +42,55 @@ describeInBrowser(
     beforeEach(() => void (model.script = []));
 
     test("a prompt results in a tool card with a diff, a new file and a Markdown answer", async () => {
-      const workspace = await suite.sharedWorkspace({ "a.ts": "export const answer = 41;\n", "src/notes.md": "# Notes\n" });
+      const workspace = await suite.sharedWorkspace({ "a.rs": "let answer = 41;\n", "src/notes.md": "# Notes\n" });
       const { page } = workspace;
-      await openFile(page, "a.ts");
+      await openFile(page, "a.rs");
       await editor(page).click();
       await page.keyboard.press("Control+a");
       await openAgent(page);
       // The selection is offered, and an at sign finds files.
-      await panel(page).getByRole("button", { name: "a.ts:1", exact: true }).click();
+      await panel(page).getByRole("button", { name: "a.rs:1", exact: true }).click();
       const box = panel(page).getByRole("textbox", { name: "Message to the agent" });
       await box.fill("See @notes");
       await page.getByRole("option", { name: "notes.md src" }).click();
       expect(await box.inputValue()).toBe("See @src/notes.md ");
       await expectVisible(panel(page).getByRole("button", { name: "Remove notes.md" }));
       model.script = [
-        agent.edit("/workspace/a.ts", "export const answer = 41;", "export const answer = 42;"),
-        agent.write("/workspace/b.ts", "export const made = true;\n"),
+        agent.edit("/workspace/a.rs", "let answer = 41;", "let answer = 42;"),
+        agent.write("/workspace/b.rs", "let made = true;\n"),
         { say: "The answer is **forty-two** now." },
       ];
       await say(page, "Correct the answer");
       await expectVisible(log(page).getByText("Correct the answer"));
       await expectVisible(log(page).getByRole("button", { name: "notes.md" }));
-      await expectVisible(log(page).getByText("+ export const answer = 42;"));
+      await expectVisible(log(page).getByText("+ let answer = 42;"));
       await expectVisible(log(page).locator("strong", { hasText: "forty-two" }));
-      await eventually(() => workspace.read("a.ts")).toBe("export const answer = 42;\n");
+      await eventually(() => workspace.read("a.rs")).toBe("let answer = 42;\n");
       // Editor and tree follow what the agent writes.
       await eventually(() => editor(page).innerText()).toContain("answer = 42");
-      await treeItem(page, "b.ts").waitFor();
+      await treeItem(page, "b.rs").waitFor();
       const prompt = JSON.stringify(model.requests.find(({ body }) => JSON.stringify(body).includes("Correct the answer"))?.body);
-      expect(["src/notes.md", "export const answer = 41;"].filter((part) => !prompt.includes(part))).toEqual([]);
+      expect(["src/notes.md", "let answer = 41;"].filter((part) => !prompt.includes(part))).toEqual([]);
       expect(await seriousFaults(page)).toEqual([]);
 
       // An edit can be rejected, and a new file with it. An accepted edit stays.
       const edit = (path: string) => log(page).getByRole("group", { name: `Edit of ${path}` });
-      await edit("b.ts").getByRole("button", { name: "Accept" }).click();
-      await expectVisible(edit("b.ts").getByText("Accepted"));
-      await edit("a.ts").getByRole("button", { name: "Reject" }).click();
-      await expectVisible(edit("a.ts").getByText("Rejected"));
-      expect(await workspace.read("a.ts")).toBe("export const answer = 41;\n");
+      await edit("b.rs").getByRole("button", { name: "Accept" }).click();
+      await expectVisible(edit("b.rs").getByText("Accepted"));
+      await edit("a.rs").getByRole("button", { name: "Reject" }).click();
+      await expectVisible(edit("a.rs").getByText("Rejected"));
+      expect(await workspace.read("a.rs")).toBe("let answer = 41;\n");
 
       // All files return to their state before the message, and that can be undone.
       await log(page).getByRole("button", { name: "Restore files to before this message" }).click();
       await expectVisible(log(page).getByText("Removed 1 new file."));
-      expect(await workspace.read("b.ts")).toBeNull();
+      expect(await workspace.read("b.rs")).toBeNull();
       await log(page).getByRole("button", { name: "Undo", exact: true }).click();
       await expectVisible(log(page).getByText("Restored 1 file."));
-      expect(await workspace.read("b.ts")).toBe("export const made = true;\n");
+      expect(await workspace.read("b.rs")).toBe("let made = true;\n");
       // The path in the card opens the editor.
-      await log(page).getByRole("button", { name: "b.ts", exact: true }).click();
-      await expectVisible(page.getByLabel("Text of b.ts"));
+      await log(page).getByRole("button", { name: "b.rs", exact: true }).click();
+      await expectVisible(page.getByLabel("Text of b.rs"));
     });
 
     test("a turn can be stopped, and the conversation continues", async () => {

@@ -62,10 +62,10 @@ describeInBrowser("the example partner app", (suite) => {
     const events = () => page.evaluate("window.events") as Promise<{ type: string; sessionId: string }[]>;
     await eventually(events).toContainEqual({ berth: 1, type: "ready", status: "running", sessionId });
 
-    await page.evaluate("workspace.setTheme('dark'), workspace.openFile('lessons/one.py', { line: 2 })");
+    await page.evaluate("workspace.setTheme('dark'), workspace.openFile('lessons/one.rs', { line: 2 })");
     const frame = childOf(page)!;
     await frame.locator('html[data-theme="dark"]').waitFor();
-    await frame.getByRole("tab", { name: "one.py" }).waitFor();
+    await frame.getByRole("tab", { name: "one.rs" }).waitFor();
     // The user's own setting is still the system's theme.
     await frame.getByRole("button", { name: "Theme: system" }).waitFor();
 

@@ -155,8 +155,8 @@ describeInBrowser("terminals in the workspace", (suite) => {
   });
 
   test("output can be searched and cleared, names of files are links, and a shell that a person leaves is closed", async () => {
-    const { page } = await suite.sharedWorkspace({ "src/a.ts": "one;\ntwo;\nthree;\n" });
-    await typeInTerminal(page, "cd src; echo needle-1; echo ./a.ts:3:2; echo Needle-2\n");
+    const { page } = await suite.sharedWorkspace({ "src/a.rs": "one;\ntwo;\nthree;\n" });
+    await typeInTerminal(page, "cd src; echo needle-1; echo ./a.rs:3:2; echo Needle-2\n");
     await eventually(() => screenText(page)).toMatch(/^Needle-2$/m);
     await page.keyboard.press("Control+F");
     await page.getByRole("textbox", { name: "Find in the terminal" }).pressSequentially("needle-");
@@ -169,8 +169,8 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await page.keyboard.press("Escape");
     await eventually(() => focusIsIn(page, ".terminal-view .xterm")).toBe(true);
 
-    await clickInTerminal(page, "./a.ts:3:2");
-    await expectVisible(page.getByLabel("Text of src/a.ts"));
+    await clickInTerminal(page, "./a.rs:3:2");
+    await expectVisible(page.getByLabel("Text of src/a.rs"));
     await expectVisible(page.getByText("Ln 3, Col 2"));
 
     await page.keyboard.press("F1");

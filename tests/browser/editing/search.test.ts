@@ -5,19 +5,19 @@ import { describeInBrowser } from "../../support/browser/browser-suite.ts";
 
 describeInBrowser("search and replace in files", (suite) => {
   test("a search result opens its line", async () => {
-    const { page } = await suite.sharedWorkspace({ "src/a.ts": "one\ntwo\nthimble here\n", "b.txt": "hay\n" });
+    const { page } = await suite.sharedWorkspace({ "src/a.rs": "one\ntwo\nthimble here\n", "b.txt": "hay\n" });
     await expectVisible(treeItem(page, "b.txt"));
     await page.keyboard.press("Control+Shift+F");
     await page.getByRole("textbox", { name: "Search in files" }).fill("thimble");
     await expectVisible(page.getByText("1 match in 1 file"));
     await page.getByRole("button", { name: /thimble here/ }).click();
-    await expectVisible(page.getByLabel("Text of src/a.ts"));
+    await expectVisible(page.getByLabel("Text of src/a.rs"));
     await expectVisible(page.getByText("Ln 3, Col 8 (7 selected)"));
     await page.getByRole("navigation", { name: "Views" }).getByRole("button", { name: "Files" }).click();
   });
 
   test("the search keeps its query, takes the selected text, and shows the matches of every file", async () => {
-    const files = { "a.log": "needle\n".repeat(150), "src/b.ts": "const needle = 1;\n" };
+    const files = { "a.log": "needle\n".repeat(150), "src/b.rs": "let needle = 1;\n" };
     const { page } = await suite.sharedWorkspace(files);
     const query = page.getByRole("textbox", { name: "Search in files" });
     await openFile(page, "a.log");
@@ -27,7 +27,7 @@ describeInBrowser("search and replace in files", (suite) => {
     await eventually(() => query.inputValue()).toBe("needle");
     await eventually(() => hasFocus(query)).toBe(true);
     await expectVisible(page.getByText("101 matches in 2 files"));
-    expect(await page.locator(".result-file .name").allInnerTexts()).toEqual(["b.ts", "a.log"]);
+    expect(await page.locator(".result-file .name").allInnerTexts()).toEqual(["b.rs", "a.log"]);
     await page.getByRole("button", { name: "More in this file" }).click();
     await eventually(() => page.locator(".result-line").count()).toBe(151);
 

@@ -76,12 +76,12 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
 - [x] done
 - [ ] open
 
-<img src="img/a%20dot.png" onerror="alert(1)" alt="bitmap"> ![vector](img/v.svg) [elsewhere](docs/more.md#second-part) [code](src/a.ts#L2)
+<img src="img/a%20dot.png" onerror="alert(1)" alt="bitmap"> ![vector](img/v.svg) [elsewhere](docs/more.md#second-part) [code](src/a.rs#L2)
 `;
     const more = `# More\n\n${"text\n\n".repeat(80)}## Second part\n\n[back](../README.md) [up](#more)\n`;
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"/>`;
     await using workspace = await suite.openWorkspace({
-      files: { "README.md": readme, "docs/more.md": more, "img/a dot.png": dot, "img/v.svg": svg, "src/a.ts": "one;\ntwo;\n" },
+      files: { "README.md": readme, "docs/more.md": more, "img/a dot.png": dot, "img/v.svg": svg, "src/a.rs": "one;\ntwo;\n" },
     });
     const { page } = workspace;
     await expectVisible(editor(page));
@@ -111,15 +111,15 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
   });
 
   test("clicking a folder in the file path shows it in the tree", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "src/deep/a.ts": "export {};\n", "b.txt": "b\n" } });
+    await using workspace = await suite.openWorkspace({ files: { "src/deep/a.rs": "fn a() {}\n", "b.txt": "b\n" } });
     const { page } = workspace;
     await expectVisible(treeItem(page, "b.txt"));
     await page.keyboard.press("Control+P");
-    await page.getByRole("combobox").fill("a.ts");
-    await page.getByRole("option", { name: "a.ts" }).click();
+    await page.getByRole("combobox").fill("a.rs");
+    await page.getByRole("option", { name: "a.rs" }).click();
     await page.getByRole("button", { name: "Side panel" }).click();
     await page.getByRole("navigation", { name: "File path" }).getByRole("button", { name: "deep" }).click();
-    await expectVisible(treeItem(page, "a.ts"));
+    await expectVisible(treeItem(page, "a.rs"));
   });
 });
 
