@@ -15,6 +15,7 @@ const root = join(import.meta.dirname, "../..");
 
 describeInBrowser("the example partner app", (suite) => {
   let app: PartnerApp;
+  let page: Page;
 
   beforeAll(async () => {
     app = await startPartnerApp(suite.berth);
@@ -22,13 +23,12 @@ describeInBrowser("the example partner app", (suite) => {
   afterAll(() => app?.stop());
 
   test("cannot embed the workspace before its origin is allowed", async () => {
-    const page = await openPage(suite.browser, app.url);
+    page = await openPage(suite.browser, app.url);
     await eventually(() => childOf(page)?.url()).toMatch(/^chrome-error:/);
   });
 
   test("embeds the workspace from another origin, also after a reload", async () => {
     await allowOrigin(suite.berth, app.url);
-    const page = await openPage(suite.browser, app.url);
     // The server reads the new origin within seconds.
     const framed = () => page.reload().then(() => childOf(page)?.url());
     await eventually(framed).toMatch(/\/workspace\/sbx_\w+\/$/);
@@ -39,24 +39,7 @@ describeInBrowser("the example partner app", (suite) => {
     expect(await statusInFrame(page)).toBe(200);
   });
 
-  test("resumes a paused session and creates a new one after a destroy", async () => {
-    const page = await openPage(suite.browser, app.url);
-    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
-    const before = childOf(page)!.url();
-    const { sessionId } = await sessionInFrame(page);
-    await suite.berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
-    await page.reload();
-    await eventually(async () => (await sessionInFrame(page)).status).toBe("running");
-    expect(childOf(page)!.url()).toBe(before);
-    await suite.berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
-    await page.reload();
-    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
-    expect(childOf(page)!.url()).not.toBe(before);
-  });
-
   test("exchanges messages with the workspace in its frame", async () => {
-    const page = await openPage(suite.browser, app.url);
-    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     const { sessionId } = await sessionInFrame(page);
     await page.evaluate(connectPage(new URL("/workspace/embed.js", childOf(page)!.url()).href));
     const events = () => page.evaluate("window.events") as Promise<{ type: string; sessionId: string }[]>;
@@ -80,6 +63,19 @@ describeInBrowser("the example partner app", (suite) => {
     await eventually(later).toEqual(["paused", "needs-resume", "resumed"]);
     await frame.getByRole("alertdialog").waitFor({ state: "detached" });
   });
+
+  test("resumes a paused session and creates a new one after a destroy", async () => {
+    const before = childOf(page)!.url();
+    const { sessionId } = await sessionInFrame(page);
+    await suite.berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
+    await page.reload();
+    await eventually(async () => (await sessionInFrame(page)).status).toBe("running");
+    expect(childOf(page)!.url()).toBe(before);
+    await suite.berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+    await page.reload();
+    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
+    expect(childOf(page)!.url()).not.toBe(before);
+  });
 });
 
 // Connects like the example's page, and keeps what arrives.
@@ -96,6 +92,7 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
   let app: PartnerApp;
   let berthFront: TlsFront;
   let appFront: TlsFront;
+  let page: Page;
 
   beforeAll(async () => {
     // All names resolve to this machine, and third-party cookies are blocked, as in more and more browsers.
@@ -120,7 +117,7 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
   });
 
   test("works without third-party cookies, with a partitioned cookie", async () => {
-    const page = await openPage(browser, `https://academy.test:${appFront.port}`);
+    page = await openPage(browser, `https://academy.test:${appFront.port}`);
     await eventually(() => childOf(page)?.url()).toMatch(/^https:\/\/berth\.example:\d+\/workspace\/sbx_\w+\/$/);
     expect(await greetingThroughFrame(page, berth)).toBe("hello from the frame");
     const cookies = await page.context().cookies();
@@ -130,8 +127,6 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
   });
 
   test("shows a preview in a nested frame on a third site", async () => {
-    const page = await openPage(browser, `https://academy.test:${appFront.port}`);
-    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     const sandboxId = /sbx_\w+/.exec(childOf(page)!.url())![0];
     await berth.api.exec(sandboxId, `(/opt/berth/bin/node -e '${HELLO}' >/dev/null 2>&1 &)`);
     const { url } = await askInFrame<{ url: string }>(
@@ -149,8 +144,6 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
   });
 
   test("opens in its own tab with a launch URL, but not with the cookie of the frame", async () => {
-    const page = await openPage(browser, `https://academy.test:${appFront.port}`);
-    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     const tab = await page.context().newPage();
     expect((await tab.goto(childOf(page)!.url()))!.status()).toBe(401);
     const { sessionId } = await sessionInFrame(page);

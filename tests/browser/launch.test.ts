@@ -1,9 +1,9 @@
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { openConsole, signIn } from "../support/browser/console.ts";
-import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
+import { expectGone, expectVisible } from "../support/browser/workspace.ts";
 import { runCliForJson } from "../support/servers/cli.ts";
 import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
 
@@ -11,16 +11,26 @@ const headline = (page: Page) => page.locator("h1").textContent();
 
 const openTab = async ({ browser }: BrowserSuite): Promise<Page> => (await browser.newContext()).newPage();
 
+// A tab that does not load the workspace's scripts, for tests that are about its address.
+async function openTabWithoutScripts(suite: BrowserSuite): Promise<Page> {
+  const page = await openTab(suite);
+  await page.route("**/workspace/assets/**", (route) => route.abort());
+  return page;
+}
+
 async function launchUrl({ berth }: BrowserSuite, { sessionId }: Session): Promise<string> {
   const { body } = await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`);
   return (body as { url: string }).url;
 }
 
 describeInBrowser("a launch URL in a browser", (suite) => {
+  // The session of the tests that do not change it.
+  let session: Session;
+  beforeAll(async () => void (session = await suite.berth.api.create()));
   const workspaceUrl = ({ sandboxId }: Session) => `${suite.berth.url}/workspace/${sandboxId}/`;
 
   test("can be issued on the docs page, with a key that stays in the page", async () => {
-    const page = await openTab(suite);
+    await using page = await openTab(suite);
     await page.goto(`${suite.berth.url}/docs`);
     await page.getByLabel("API key for Try it").fill(suite.berth.key);
     const operation = (id: string) => page.locator(`article#${id}`);
@@ -32,8 +42,8 @@ describeInBrowser("a launch URL in a browser", (suite) => {
       await operation(id).locator("output .success, output .failure").waitFor();
       return operation(id).locator("output pre");
     };
-    const session = JSON.parse((await (await send("createSession", {}, '{"externalUserId":"reader"}')).textContent())!) as Session;
-    const output = await send("exec", { sandboxId: session.sandboxId }, '{"command":"echo from the docs page"}');
+    const created = JSON.parse((await (await send("createSession", {}, '{"externalUserId":"reader"}')).textContent())!) as Session;
+    const output = await send("exec", { sandboxId: created.sandboxId }, '{"command":"echo from the docs page"}');
     await expect.poll(() => output.textContent()).toContain('{"type":"stdout","data":"from the docs page\\n"}');
     expect(await page.evaluate("JSON.stringify([localStorage.length, sessionStorage.length, document.cookie])")).toBe('[0,0,""]');
     await send("destroySession", { id: "ses_x" });
@@ -41,7 +51,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
   });
 
   test("comes from the start page with one click", async () => {
-    const page = await openTab(suite);
+    await using page = await openTab(suite);
     const violations: string[] = [];
     page.on("console", (message) => void (message.type() === "error" && violations.push(message.text())));
     await page.goto(suite.berth.url);
@@ -56,8 +66,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
   });
 
   test("redirects to a URL without a secret and leaves no trace of the secret", async () => {
-    const page = await openTab(suite);
-    const session = await suite.berth.api.create();
+    await using page = await openTabWithoutScripts(suite);
     await page.goto("about:blank");
     await page.goto(await launchUrl(suite, session));
     expect(page.url()).toBe(workspaceUrl(session));
@@ -74,9 +83,9 @@ describeInBrowser("a launch URL in a browser", (suite) => {
   });
 
   test("opens several sandboxes in one browser at the same time", async () => {
-    const page = await openTab(suite);
-    const sessions = [await suite.berth.api.create(), await suite.berth.api.create()];
-    for (const session of sessions) await page.goto(await launchUrl(suite, session));
+    await using page = await openTabWithoutScripts(suite);
+    const sessions = [session, await suite.berth.api.create()];
+    for (const each of sessions) await page.goto(await launchUrl(suite, each));
     for (const { sandboxId } of sessions) {
       const answer = await page.goto(`${suite.berth.url}/workspace/${sandboxId}/session`);
       expect(await answer!.json()).toMatchObject({ sandboxId, status: "running" });
@@ -84,25 +93,24 @@ describeInBrowser("a launch URL in a browser", (suite) => {
   });
 
   test("explains a forged link, a missing cookie and a destroyed session", async () => {
-    const page = await openTab(suite);
-    const session = await suite.berth.api.create();
-    const url = await launchUrl(suite, session);
+    await using page = await openTabWithoutScripts(suite);
+    const destroyed = await suite.berth.api.create();
+    const url = await launchUrl(suite, destroyed);
     expect((await page.goto(`${url.slice(0, -1)}${url.endsWith("A") ? "E" : "A"}`))!.status()).toBe(403);
     expect(await headline(page)).toBe("This link is not valid");
     expect(await page.locator("body").innerText()).not.toContain("{");
     expect(await page.getByRole("treeitem").count()).toBe(0);
-    expect((await page.goto(workspaceUrl(session)))!.status()).toBe(401);
+    expect((await page.goto(workspaceUrl(destroyed)))!.status()).toBe(401);
     expect(await headline(page)).toBe("This browser has no access to the workspace");
-    await page.goto(await launchUrl(suite, session));
-    await suite.berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
-    expect((await page.goto(workspaceUrl(session)))!.status()).toBe(410);
+    await page.goto(await launchUrl(suite, destroyed));
+    await suite.berth.api.call("DELETE", `/api/b2b/sessions/${destroyed.sessionId}`);
+    expect((await page.goto(workspaceUrl(destroyed)))!.status()).toBe(410);
     expect(await headline(page)).toBe("This workspace no longer exists");
     expect(await page.context().cookies()).toEqual([]);
   });
 
   test("is not used up by a browser that prefetches it", async () => {
-    const page = await openTab(suite);
-    const session = await suite.berth.api.create();
+    await using page = await openTabWithoutScripts(suite);
     const url = await launchUrl(suite, session);
     await page.route(`${suite.berth.url}/healthz`, (route) =>
       route.fulfill({ contentType: "text/html", body: `<link rel="prefetch" href="${url.replaceAll("&", "&amp;")}">` }),
@@ -114,8 +122,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
   });
 
   test("does not let files of the sandbox run on the workspace's origin", async () => {
-    const page = await openTab(suite);
-    const session = await suite.berth.api.create();
+    await using page = await openTabWithoutScripts(suite);
     await suite.berth.api.writeFile(session.sandboxId, "evil.html", "<script>document.title = 'stolen'</script>");
     await suite.berth.api.writeFile(session.sandboxId, "evil.js", "document.title = 'stolen'");
     await page.goto(await launchUrl(suite, session));
@@ -139,12 +146,12 @@ describeInBrowser("a launch URL in a browser", (suite) => {
   test("support looks at a workspace after the partner allowed it, and the user sees it for as long as it lasts", async () => {
     const { token } = await runCliForJson<{ token: { token: string } }>(suite.berth, "console", "token", "--name", "Ada");
     await using user = await suite.openWorkspace();
-    const session = { sessionId: user.session.sessionId };
+    const { sessionId } = user.session;
     const notice = user.page.getByText("Support is looking at this workspace");
 
-    await using operator = await openConsole(suite, `/console/sessions/${session.sessionId}`);
+    await using operator = await openConsole(suite, `/console/sessions/${sessionId}`);
     await signIn(operator.page, "Operator token", token.token);
-    await expectVisible(operator.page.getByRole("heading", { name: session.sessionId }));
+    await expectVisible(operator.page.getByRole("heading", { name: sessionId }));
     expect(await operator.page.getByRole("button", { name: "Look at the workspace" }).count()).toBe(0);
 
     await using partner = await openConsole(suite, "/console/partner/account");
@@ -166,22 +173,8 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     await tab.close();
     await expectGone(notice);
 
-    await partner.page.goto(`${suite.berth.url}/console/partner/sessions/${session.sessionId}`);
+    await partner.page.goto(`${suite.berth.url}/console/partner/sessions/${sessionId}`);
     await expectVisible(partner.page.getByRole("region", { name: "Opened by" }).getByRole("cell", { name: "support" }));
     await expectVisible(partner.page.getByText("session.support"));
   });
 });
-
-// Needs its own server: with this short lifetime, a browser on a busy machine could miss the deadline in the other tests.
-describeInBrowser(
-  "an expired launch URL",
-  (suite) => {
-    test("shows that it has expired", async () => {
-      const page = await openTab(suite);
-      const url = await launchUrl(suite, await suite.berth.api.create());
-      await eventually(async () => (await page.goto(url))!.status()).toBe(410);
-      expect(await headline(page)).toBe("This link has expired");
-    });
-  },
-  { settings: async () => ({ BERTH_LAUNCH_TTL: "1s" }) },
-);
