@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Page } from "playwright-core";
 import { describeInBrowser } from "../../support/browser/browser-suite.ts";
-import { editor, eventually, expectGone, expectVisible, openFile, tab } from "../../support/browser/workspace.ts";
+import { closeTabs, editor, eventually, expectGone, expectVisible, openFile, tab } from "../../support/browser/workspace.ts";
 
 const TYPESCRIPT = {
   "tsconfig.json": `{"compilerOptions":{"strict":true,"module":"esnext","moduleResolution":"bundler","allowImportingTsExtensions":true,"noEmit":true}}\n`,
@@ -25,95 +25,10 @@ async function rename(page: Page, to: string): Promise<void> {
 }
 
 describeInBrowser("language servers in the workspace", (suite) => {
-  test("TypeScript: errors, definition, references, rename across files and format", async () => {
-    await using workspace = await suite.openWorkspace({ files: { ...TYPESCRIPT, "plain.js": `require("express");\n` } });
-    const { page } = workspace;
-    await openFile(page, "plain.js");
-    await openFile(page, "main.ts");
-    await expectVisible(page.locator(".cm-lintRange-error", { hasText: "text" }));
-    await page.getByRole("button", { name: "2 errors and 0 warnings" }).waitFor();
-    await workspace.write("late.ts", "export {};\n");
-    await page.getByRole("button", { name: "1 error and 0 warnings" }).waitFor();
-    await nameOn(page, 2, "greet").click();
-    await page.keyboard.press("F8");
-    await expectVisible(page.getByText("Type 'string' is not assignable to type 'number'"));
-
-    await nameOn(page, 2, "greet").click({ modifiers: ["Control"] });
-    await expectVisible(page.getByLabel("Text of greet.ts"));
-    await eventually(() => page.locator(".status-bar").innerText()).toContain("Ln 1, Col 17");
-
-    await page.keyboard.press("Shift+F12");
-    await expectVisible(page.getByRole("dialog", { name: "References to greet" }).getByText("other.ts:3"));
-    await page.keyboard.press("Escape");
-    await rename(page, "welcome");
-    await eventually(() => workspace.read("other.ts")).toContain(`console.log(welcome("them"))`);
-    await eventually(() => workspace.read("greet.ts")).toContain("function welcome(");
-    await tab(page, "main.ts").click();
-    await eventually(() => editor(page).innerText()).toContain(`= welcome("you")`);
-
-    // The last edit of an open file can be undone.
-    await editor(page).click();
-    await page.keyboard.press("Shift+Alt+F");
-    await eventually(() => workspace.read("main.ts")).toContain(`const text: number = welcome("you");`);
-    await page.keyboard.press("Control+Z");
-    await eventually(() => editor(page).innerText()).toContain("const  text");
-    await page.keyboard.press("Control+Z");
-    await eventually(() => editor(page).innerText()).toContain(`greet("you")`);
-    // The server has installed no types for plain.js.
-    expect(await workspace.exec("ls -A ~/.cache/typescript ~/.npm 2>/dev/null; true")).toBe("");
-  });
-
-  test("Python: errors, definition, rename across files, and format with an installed formatter", async () => {
-    await using workspace = await suite.openWorkspace({ files: PYTHON });
-    const { page } = workspace;
-    await openFile(page, "main.py");
-    // Pyright starts slowly if the machine is busy.
-    await page.locator(".cm-lintRange-error", { hasText: "greet" }).waitFor({ timeout: 90_000 });
-    await nameOn(page, 2, "greet").click();
-    await page.keyboard.press("F12");
-    await expectVisible(page.getByLabel("Text of greet.py"));
-    await eventually(() => page.locator(".status-bar").innerText()).toContain("Ln 1, Col 5");
-    await rename(page, "welcome");
-    await eventually(() => workspace.read("main.py")).toBe('from greet import welcome\n\ntext: int = welcome("you")\nprint(text)\n');
-    await eventually(() => workspace.read("greet.py")).toContain("def welcome(");
-
-    await page.keyboard.press("Shift+Alt+F");
-    await expectVisible(page.getByText("No formatter is installed for this file"));
-    await workspace.write(".venv/bin/black", "#!/bin/sh\nexec sed 's/ *+ */ + /'\n");
-    await workspace.exec("chmod +x .venv/bin/black");
-    await page.keyboard.press("Control+End");
-    await page.keyboard.type("total = 1+2");
-    await page.keyboard.press("Shift+Alt+F");
-    await eventually(() => workspace.read("greet.py")).toContain("total = 1 + 2");
-  });
-
-  test("a server that keeps failing is mentioned in the status bar, and a save formats if that is set", async () => {
-    const files = {
-      "run.sh": "echo hello\n",
-      "node_modules/.bin/bash-language-server": "#!/bin/sh\nexit 3\n",
-      "spaced.ts": "const  x = 1;\n",
-    };
-    await using workspace = await suite.openWorkspace({ files, closed: true });
-    const { page } = workspace;
-    await workspace.exec("chmod +x node_modules/.bin/*");
-    await page.goto(await workspace.link());
-    await openFile(page, "run.sh");
-    await openFile(page, "spaced.ts");
-    await page.getByRole("button", { name: "0 errors and 0 warnings" }).waitFor();
-    await page.keyboard.press("Control+,");
-    await page.getByRole("checkbox", { name: "Format on save" }).check();
-    await tab(page, "spaced.ts").click();
-    await editor(page).click();
-    await page.keyboard.press("Control+S");
-    await eventually(() => workspace.read("spaced.ts")).toBe("const x = 1;\n");
-    await expectVisible(page.getByText("bash-language-server does not run"));
-  });
-
   test("quick fixes, problems of all files, completion and hover come from the server, and only files with a server have them", async () => {
     const fix = `import { z } from "./z.ts";\nimport { a } from "./a.ts";\nexport const all: number = greet("all") + a + z;\n`;
     const values = { "a.ts": "export const a = 1;\n", "z.ts": "export const z = 1;\n" };
-    await using workspace = await suite.openWorkspace({ files: { ...TYPESCRIPT, ...values, "fix.ts": fix, "notes.txt": "F12\n" } });
-    const { page } = workspace;
+    const { page } = await suite.sharedWorkspace({ ...TYPESCRIPT, ...values, "fix.ts": fix, "notes.txt": "F12\n" });
     await openFile(page, "fix.ts");
     await expectVisible(page.locator(".cm-lintRange-error", { hasText: "greet" }));
     await nameOn(page, 2, "greet").click();
@@ -148,5 +63,90 @@ describeInBrowser("language servers in the workspace", (suite) => {
     await page.keyboard.type("definition");
     await expectGone(page.getByRole("option", { name: "Go to definition" }));
     expect(await page.locator(".notice").count()).toBe(0);
+    await page.keyboard.press("Escape");
+    await closeTabs(page);
+  });
+  test("TypeScript: errors, definition, references, rename across files and format", async () => {
+    const workspace = await suite.sharedWorkspace({ ...TYPESCRIPT, "plain.js": `require("express");\n` });
+    const { page } = workspace;
+    await openFile(page, "plain.js");
+    await openFile(page, "main.ts");
+    await expectVisible(page.locator(".cm-lintRange-error", { hasText: "text" }));
+    await page.getByRole("button", { name: "2 errors and 0 warnings" }).waitFor();
+    await workspace.write("late.ts", "export {};\n");
+    await page.getByRole("button", { name: "1 error and 0 warnings" }).waitFor();
+    await nameOn(page, 2, "greet").click();
+    await page.keyboard.press("F8");
+    await expectVisible(page.getByText("Type 'string' is not assignable to type 'number'"));
+
+    await nameOn(page, 2, "greet").click({ modifiers: ["Control"] });
+    await expectVisible(page.getByLabel("Text of greet.ts"));
+    await eventually(() => page.locator(".status-bar").innerText()).toContain("Ln 1, Col 17");
+
+    await page.keyboard.press("Shift+F12");
+    await expectVisible(page.getByRole("dialog", { name: "References to greet" }).getByText("other.ts:3"));
+    await page.keyboard.press("Escape");
+    await rename(page, "welcome");
+    await eventually(() => workspace.read("other.ts")).toContain(`console.log(welcome("them"))`);
+    await eventually(() => workspace.read("greet.ts")).toContain("function welcome(");
+    await tab(page, "main.ts").click();
+    await eventually(() => editor(page).innerText()).toContain(`= welcome("you")`);
+
+    // The last edit of an open file can be undone.
+    await editor(page).click();
+    await page.keyboard.press("Shift+Alt+F");
+    await eventually(() => workspace.read("main.ts")).toContain(`const text: number = welcome("you");`);
+    await page.keyboard.press("Control+Z");
+    await eventually(() => editor(page).innerText()).toContain("const  text");
+    await page.keyboard.press("Control+Z");
+    await eventually(() => editor(page).innerText()).toContain(`greet("you")`);
+    // The server has installed no types for plain.js.
+    expect(await workspace.exec("ls -A ~/.cache/typescript ~/.npm 2>/dev/null; true")).toBe("");
+    await closeTabs(page);
+  });
+
+  test("a server that keeps failing is mentioned in the status bar, and a save formats if that is set", async () => {
+    const files = {
+      "run.sh": "echo hello\n",
+      "node_modules/.bin/bash-language-server": "#!/bin/sh\nexit 3\n",
+      "spaced.ts": "const  x = 1;\n",
+    };
+    const workspace = await suite.sharedWorkspace(files);
+    const { page } = workspace;
+    await workspace.exec("chmod +x node_modules/.bin/*");
+    await openFile(page, "run.sh");
+    await openFile(page, "spaced.ts");
+    await page.getByRole("button", { name: "0 errors and 0 warnings" }).waitFor();
+    await page.keyboard.press("Control+,");
+    await page.getByRole("checkbox", { name: "Format on save" }).check();
+    await tab(page, "spaced.ts").click();
+    await editor(page).click();
+    await page.keyboard.press("Control+S");
+    await eventually(() => workspace.read("spaced.ts")).toBe("const x = 1;\n");
+    await expectVisible(page.getByText("bash-language-server does not run"));
+  });
+
+  test("Python: errors, definition, rename across files, and format with an installed formatter", async () => {
+    const workspace = await suite.sharedWorkspace(PYTHON);
+    const { page } = workspace;
+    await openFile(page, "main.py");
+    // Pyright starts slowly if the machine is busy.
+    await page.locator(".cm-lintRange-error", { hasText: "greet" }).waitFor({ timeout: 90_000 });
+    await nameOn(page, 2, "greet").click();
+    await page.keyboard.press("F12");
+    await expectVisible(page.getByLabel("Text of greet.py"));
+    await eventually(() => page.locator(".status-bar").innerText()).toContain("Ln 1, Col 5");
+    await rename(page, "welcome");
+    await eventually(() => workspace.read("main.py")).toBe('from greet import welcome\n\ntext: int = welcome("you")\nprint(text)\n');
+    await eventually(() => workspace.read("greet.py")).toContain("def welcome(");
+
+    await page.keyboard.press("Shift+Alt+F");
+    await expectVisible(page.getByText("No formatter is installed for this file"));
+    await workspace.write(".venv/bin/black", "#!/bin/sh\nexec sed 's/ *+ */ + /'\n");
+    await workspace.exec("chmod +x .venv/bin/black");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("total = 1+2");
+    await page.keyboard.press("Shift+Alt+F");
+    await eventually(() => workspace.read("greet.py")).toContain("total = 1 + 2");
   });
 });

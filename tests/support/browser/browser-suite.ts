@@ -1,7 +1,15 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { startBerth, type Berth } from "../servers/berth.ts";
-import { launchChromium, openWorkspace, type OpenedWorkspace, type WorkspaceOptions } from "./workspace.ts";
+import {
+  closeTabs,
+  expectGone,
+  launchChromium,
+  openWorkspace,
+  showFiles,
+  type OpenedWorkspace,
+  type WorkspaceOptions,
+} from "./workspace.ts";
 import { describeWith, machine, type Missing } from "../machine.ts";
 
 // The server and the browser that the tests of one suite share.
@@ -12,6 +20,8 @@ export interface BrowserSuite {
   // The open workspace that tests share, with these files besides those of earlier tests. A new session and page would cost
   // more than most tests, so a test that depends on neither uses this, with files of its own.
   sharedWorkspace(files?: WorkspaceOptions["files"]): Promise<OpenedWorkspace>;
+  // The same with these files only, and no open tabs.
+  emptiedWorkspace(files: NonNullable<WorkspaceOptions["files"]>): Promise<OpenedWorkspace>;
 }
 
 export interface BrowserSuiteOptions {
@@ -44,6 +54,17 @@ export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => 
         for (const [path, content] of Object.entries(files))
           if ((await workspace.read(path)) !== content) await workspace.write(path, content);
         return workspace;
+      },
+      async emptiedWorkspace(files) {
+        const isNew = shared === undefined;
+        const { page, exec } = await suite.sharedWorkspace();
+        if (!isNew) {
+          await closeTabs(page);
+          await showFiles(page);
+          await exec("find . -mindepth 1 -delete");
+          await expectGone(page.getByRole("treeitem"));
+        }
+        return suite.sharedWorkspace(files);
       },
     };
 

@@ -113,6 +113,22 @@ export async function openFile(page: Page, name: string): Promise<void> {
   await page.getByLabel(`Text of ${name}`).waitFor();
 }
 
+// Closes the tabs of all editor groups when their texts are saved.
+export async function closeTabs(page: Page): Promise<void> {
+  const tabs = page.getByRole("tablist", { name: /^Open files/ }).getByRole("tab");
+  await expectGone(page.getByRole("tab", { name: /\(unsaved\)$/ }));
+  for (let left = await tabs.count(); left > 0; left--) {
+    await tabs.last().click({ button: "middle" });
+    await expectGone(tabs.nth(left - 1));
+  }
+}
+
+export async function showFiles(page: Page): Promise<void> {
+  const panel = page.getByRole("complementary", { name: "files" });
+  if ((await panel.count()) === 0) await page.getByRole("navigation", { name: "Views" }).getByRole("button", { name: "Files" }).click();
+  await expectVisible(panel);
+}
+
 export async function typeAtStart(page: Page, text: string): Promise<void> {
   await editor(page).click();
   await page.keyboard.press("Control+Home");
