@@ -133,12 +133,14 @@ describeInBrowser(
     });
 
     test("a permission request waits for the person's answer", async () => {
-      await using workspace = await suite.openWorkspace({ create: { envVars: agent.asking.envVars } });
+      const { envVars, mode } = agent.asking;
+      await using own = Object.keys(envVars).length > 0 ? await suite.openWorkspace({ create: { envVars } }) : null;
+      const workspace = own ?? (await suite.sharedWorkspace());
       const { page } = workspace;
-      await openAgent(page);
+      await startConversation(page);
       await say(page, "Hello");
       await expectVisible(log(page).getByText("Done."));
-      await panel(page).getByRole("combobox", { name: "Agent mode" }).selectOption(agent.asking.mode);
+      await panel(page).getByRole("combobox", { name: "Agent mode" }).selectOption(mode);
       model.script = [agent.write("/workspace/asked.txt", "allowed\n"), { say: "Written." }];
       await say(page, "Write it");
       const request = page.getByRole("group", { name: /Permission/ });

@@ -19,8 +19,18 @@ async function runCommand(page: Page, title: string): Promise<void> {
 }
 
 describeInBrowser("the changes view", (suite) => {
+  test("without git, changes since the session's start are listed", async () => {
+    const workspace = await suite.sharedWorkspace();
+    const { page } = workspace;
+    await page.getByRole("button", { name: "Changes", exact: true }).click();
+    await expectVisible(page.getByText("No changes since"));
+    await workspace.write("made.txt", "made\n");
+    await expectVisible(page.getByRole("button", { name: "added made.txt" }));
+    expect(await page.getByText("1 file changed since the session's start").count()).toBe(1);
+  });
+
   test("changed files are marked, staged, compared, committed, discarded and pushed", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "a.txt": "one\ntwo\n", "b.txt": "b\n", "d.bin": bytes } });
+    const workspace = await suite.emptiedWorkspace({ "a.txt": "one\ntwo\n", "b.txt": "b\n", "d.bin": bytes });
     const { page } = workspace;
     await workspace.exec("git init -q -b main && git add . && git -c user.name=t -c user.email=t@localhost commit -qm first");
     await workspace.exec("git init -q --bare -b main /tmp/bare.git && git remote add origin /tmp/bare.git");
@@ -72,7 +82,7 @@ describeInBrowser("the changes view", (suite) => {
 
   test("changed lines are marked, staged and reverted one by one, with the commits of the file and of the line", async () => {
     const text = "the first line\n\nin the middle\n\nthe last line\n";
-    await using workspace = await suite.openWorkspace({ files: { "a.txt": text } });
+    const workspace = await suite.emptiedWorkspace({ "a.txt": text });
     const { page } = workspace;
     await workspace.exec("git config --global user.name Ada; git config --global user.email ada@localhost");
     await workspace.exec("git init -q -b main && git add . && git commit -qm 'begin here'");
@@ -101,15 +111,5 @@ describeInBrowser("the changes view", (suite) => {
     await runCommand(page, "Git: history of this file");
     await page.getByRole("option", { name: "begin here" }).click();
     await expectVisible(page.getByText("a.txt: nothing and"));
-  });
-
-  test("without git, changes since the session's start are listed", async () => {
-    await using workspace = await suite.openWorkspace();
-    const { page } = workspace;
-    await page.getByRole("button", { name: "Changes", exact: true }).click();
-    await expectVisible(page.getByText("No changes since"));
-    await workspace.write("made.txt", "made\n");
-    await expectVisible(page.getByRole("button", { name: "added made.txt" }));
-    expect(await page.getByText("1 file changed since the session's start").count()).toBe(1);
   });
 });

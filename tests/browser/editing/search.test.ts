@@ -38,11 +38,12 @@ describeInBrowser("search and replace in files", (suite) => {
     await query.fill("(");
     await page.getByRole("button", { name: "Regular expression" }).click();
     await expectVisible(page.getByText("This is not a valid regular expression: Unterminated group"));
+    await page.getByRole("button", { name: "Regular expression" }).click();
   });
 
   test("replacing in files shows each change first, leaves out what the person excludes, and can be undone", async () => {
     const files = { "a.txt": "cat one\ncat two\n", "b.txt": "a cat\n", "docs/c.md": "cat\n", "d.txt": "cat\n" };
-    await using workspace = await suite.openWorkspace({ files });
+    const workspace = await suite.emptiedWorkspace(files);
     const { page } = workspace;
     const notices = page.getByRole("region", { name: "Notices" });
     await openFile(page, "b.txt");

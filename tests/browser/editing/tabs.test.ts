@@ -6,7 +6,7 @@ import { describeInBrowser } from "../../support/browser/browser-suite.ts";
 
 describeInBrowser("tabs and editor groups", (suite) => {
   test("a file in two groups is one text with one history, and the groups are there after a reload", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "a.txt": "one\n", "b.txt": "b\n" } });
+    const workspace = await suite.emptiedWorkspace({ "a.txt": "one\n", "b.txt": "b\n" });
     const { page } = workspace;
     const group = (number: number) => page.getByRole("region", { name: `Editor group ${number}` });
     const position = page.getByText(/^Ln \d+, Col \d+$/);
@@ -64,8 +64,7 @@ describeInBrowser("tabs and editor groups", (suite) => {
 
   test("tabs are dragged, listed, closed together and opened again", async () => {
     const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"].map((name) => `${name}-a-long-name.txt`);
-    await using workspace = await suite.openWorkspace({ files: Object.fromEntries(names.map((name) => [name, "text\n"])) });
-    const { page } = workspace;
+    const { page } = await suite.emptiedWorkspace(Object.fromEntries(names.map((name) => [name, "text\n"])));
     const list = (number: number | null) =>
       page
         .getByRole("tablist", { name: number === null ? "Open files" : `Open files, group ${number}` })
@@ -118,11 +117,10 @@ describeInBrowser("tabs and editor groups", (suite) => {
   });
 
   test("with no file open, a person uploads, clones a repository and opens recent files", async () => {
-    await using workspace = await suite.openWorkspace({ closed: true });
+    const workspace = await suite.emptiedWorkspace({});
     const { page } = workspace;
     const commit = "git -c user.name=a -c user.email=a@example.com commit -qm first";
     const path = await workspace.exec(`set -e; cd "$(mktemp -d)"; git init -q; echo hello > cloned.txt; git add .; ${commit}; pwd`);
-    await page.goto(await workspace.link());
     await page.getByRole("button", { name: "Clone repository" }).click();
     await page.getByRole("textbox", { name: "URL of the repository" }).fill(path.trim());
     expect(await seriousFaults(page)).toEqual([]);

@@ -1,7 +1,7 @@
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../../support/browser/axe.ts";
-import { editor, eventually, expectVisible, tab, treeItem } from "../../support/browser/workspace.ts";
+import { editor, eventually, expectGone, expectVisible, tab, treeItem } from "../../support/browser/workspace.ts";
 import { describeInBrowser } from "../../support/browser/browser-suite.ts";
 
 describeInBrowser("what the workspace shows of a file", (suite) => {
@@ -68,7 +68,7 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
     expect(await page.evaluate<boolean>("window.hasRun === true")).toBe(false);
   });
 
-  test("the README is open on the first visit, and one click shows its preview with images, task boxes and links", async () => {
+  test("the README is open on the first visit, and one click shows its preview with images, task boxes and links; a folder in a path shows the tree", async () => {
     const readme = `# Welcome
 
 <script>alert(1)</script><img src=https://example.com/x.png onerror=alert(1)>text
@@ -108,17 +108,12 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
     await eventually(() => widthOf(page.getByRole("img", { name: "vector" }))).toBe(20);
     await page.getByRole("link", { name: "code" }).click();
     await expectVisible(page.getByText("Ln 2, Col 1"));
-  });
 
-  test("clicking a folder in the file path shows it in the tree", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "src/deep/a.rs": "fn a() {}\n", "b.txt": "b\n" } });
-    const { page } = workspace;
-    await expectVisible(treeItem(page, "b.txt"));
-    await page.keyboard.press("Control+P");
-    await page.getByRole("combobox").fill("a.rs");
-    await page.getByRole("option", { name: "a.rs" }).click();
+    // A folder in the path of the file is a link to the tree.
+    await treeItem(page, "src").click();
+    await expectGone(treeItem(page, "a.rs"));
     await page.getByRole("button", { name: "Side panel" }).click();
-    await page.getByRole("navigation", { name: "File path" }).getByRole("button", { name: "deep" }).click();
+    await page.getByRole("navigation", { name: "File path" }).getByRole("button", { name: "src" }).click();
     await expectVisible(treeItem(page, "a.rs"));
   });
 });
