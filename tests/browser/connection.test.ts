@@ -66,7 +66,7 @@ describeInBrowser(
       await eventually(() => workspace.read("restart.txt")).toBe("after base\n");
     });
 
-    test("modules that failed to load are loaded when the server responds again", async () => {
+    test("modules that failed to load are loaded when the server responds again, without a reload while a person types", async () => {
       await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" }, closed: true });
       const { page } = workspace;
       const cut = /assets\/(text-editor|terminal-view)-/;
@@ -77,16 +77,14 @@ describeInBrowser(
       await page.unroute(cut);
       await expectVisible(editor(page));
       await expectVisible(terminal(page));
-    });
 
-    test("the page does not reload while a person types because a panel could not be prefetched", async () => {
-      await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" }, closed: true });
-      const { page } = workspace;
+      // A panel that could not be prefetched does not reload the page, in which a person may type.
+
       const panel = /assets\/search-panel-/;
       await page.route(panel, (route) => route.abort());
       await page.clock.install();
       const failed = page.waitForEvent("requestfailed", (request) => panel.test(request.url()));
-      await page.goto(await workspace.link());
+      await page.reload();
       await expectVisible(editor(page));
       await page.clock.runFor(2000);
       await failed;
@@ -113,35 +111,27 @@ describeInBrowser(
       await eventually(() => screenText(page)).toContain("go-42");
     });
 
-    test("a terminal that could not be created during a pause is created after the resume", async () => {
-      await using workspace = await suite.openWorkspace({ closed: true });
+    test("a terminal that could not be created during a pause, and a page opened during a pause, start after the resume", async () => {
+      await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" }, closed: true });
       const { page, session } = workspace;
+      const [pause, resume] = ["pause", "resume"].map(
+        (step) => () => suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/${step}`),
+      ) as [() => Promise<unknown>, () => Promise<unknown>];
       const refused = page.waitForResponse((response) => response.request().method() === "POST" && response.status() === 409);
       const answer = { status: 409, json: { error: "Session is paused" } };
       await page.route("**/api/terminals", (route) => route.fulfill(answer), { times: 1 });
       await page.goto(await workspace.link());
       await refused;
-      await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
-      await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
+      await pause();
+      await resume();
       await typeInTerminal(page, "echo go-$((40+2))\n");
       await eventually(() => screenText(page)).toContain("go-42");
-    });
 
-    test("a workspace opened during a pause starts after the resume", async () => {
-      await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" }, closed: true });
-      const { page, session } = workspace;
-      await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
+      await pause();
       await page.goto(await workspace.link());
       await expectVisible(page.getByRole("heading", { name: "This session is paused" }));
-      await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
+      await resume();
       await openFile(page, "a.txt");
-    });
-
-    test("it warns before the session reaches its time limit", async () => {
-      await using workspace = await suite.openWorkspace({ create: { timeoutMs: 60_000 } });
-      const { page } = workspace;
-      await eventually(() => page.getByRole("timer").textContent()).toMatch(/^\d+ s left$/);
-      await expectVisible(page.getByText(/This session will be paused at \d/));
     });
 
     test("it warns before an idle session is paused, and any input keeps the session running", async () => {
@@ -163,9 +153,11 @@ describeInBrowser(
       await eventually(async () => Number(idleAt.get(session.sessionId)?.idle_at)).toBeGreaterThan(idleAtMs + 60_000);
     });
 
-    test("it shows that the session has ended after a destroy, and unsaved text can be downloaded", async () => {
-      await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
+    test("it warns before the session ends, shows that it has ended after a destroy, and unsaved text can be downloaded", async () => {
+      await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" }, create: { timeoutMs: 60_000 } });
       const { page } = workspace;
+      await eventually(() => page.getByRole("timer").textContent()).toMatch(/^\d+ s left$/);
+      await expectVisible(page.getByText(/This session will be paused at \d/));
       await page.getByRole("button", { name: "Autosave: on" }).click();
       await openFile(page, "a.txt");
       await typeAtStart(page, "unsaved ");

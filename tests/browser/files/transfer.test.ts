@@ -8,7 +8,7 @@ import { describeInBrowser } from "../../support/browser/browser-suite.ts";
 
 describeInBrowser("uploads and downloads", (suite) => {
   test("files and folders dropped on the tree are uploaded; existing files are replaced only after a confirmation", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "folder/a.txt": "theirs\n" } });
+    const workspace = await suite.sharedWorkspace({ "folder/a.txt": "theirs\n" });
     const { page } = workspace;
     const outside = await mkdtemp(join(tmpdir(), "berth-drop-"));
     await mkdir(join(outside, "folder/deep"), { recursive: true });
@@ -50,11 +50,10 @@ describeInBrowser("uploads and downloads", (suite) => {
   });
 
   test("a folder's path can be copied, and it can be downloaded as a zip, with progress", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "folder/a.txt": "a\n" }, closed: true });
-    const { page } = workspace;
+    const { page } = await suite.sharedWorkspace({ "folder/a.txt": "a\n" });
     // As on a plain http host, where browsers offer less.
     await page.addInitScript("delete Navigator.prototype.clipboard; delete Crypto.prototype.randomUUID");
-    await page.goto(await workspace.link());
+    await page.reload();
     await treeItem(page, "folder").click({ button: "right" });
     await page.getByRole("menuitem", { name: "Copy path" }).click();
     await page.keyboard.press("Control+P");
