@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { VolumeList } from "@berth/contract";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { editor, eventually, launchChromium, openWorkspace, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
@@ -109,17 +109,6 @@ export function engineJourneys(
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
     });
 
-    test("the session of a sandbox that died is paused with its files, and can be resumed", async () => {
-      const session = await berth.api.create();
-      await berth.api.exec(session.sandboxId, "echo kept > note");
-      await engine.crash(session.sandboxId);
-      const look = async () => (await berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body as { status: string };
-      await expect.poll(look, { timeout: 60_000, interval: 200 }).toMatchObject({ status: "paused" });
-      expect((await step(session, "resume", { autoStartAgent: false })).status).toBe(200);
-      expect((await berth.api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
-      await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
-    });
-
     // Volumes are mounted by root, on the machine or in the double of a cluster.
     const volumes = machine.root === undefined ? [{ name: "cache", path: "/home/user/cache", mode: "rw" }] : [];
     testWith(sameInVariants, "a killed server finds its sessions again, with their volumes", async () => {
@@ -137,46 +126,78 @@ export function engineJourneys(
     });
 
     const oneImage = images ? undefined : "this engine has only one image";
-    testWith(oneImage, "a sandbox starts again in the image of its repository, and keeps its own if that one does not start", async () => {
-      const { works, fails } = images!;
-      const createWith = async (name: string, image: string) => {
-        git.addRepository(name, { ".devcontainer.json": JSON.stringify({ image, postCreateCommand: "echo $SHELL_COUNT >> ran" }) });
-        const source = { git: { url: git.url(name), token: "secret" } };
-        const session = await berth.api.create({ source, envVars: { SHELL_COUNT: "once" } });
-        const path = `/api/b2b/sessions/${session.sessionId}`;
-        const details = async () => (await berth.api.call("GET", `${path}?expand=details`)).body as { setup: object; image?: string };
-        await expect.poll(details, { timeout: 60_000 }).not.toMatchObject({ setup: { status: "pending" } });
-        expect(await details()).toMatchObject({ source: { status: "ready", reason: null }, setup: { status: "finished", exitCode: 0 } });
-        expect((await berth.api.exec(session.sandboxId, "cat ran")).stdout).toBe("once\n");
-        return { session, path, image: (await details()).image };
-      };
-      const before = await berth.api.create();
-      const [own, broken] = [await createWith("works", works), await createWith("fails", fails)];
-      expect([own.image, await engine.imageOf(own.session.sandboxId)]).toEqual([works, works]);
-      expect([broken.image, await engine.imageOf(broken.session.sandboxId)]).toEqual([undefined, await engine.imageOf(before.sandboxId)]);
-      expect((await step(own.session, "pause")).status).toBe(200);
-      expect((await step(own.session, "resume", { autoStartAgent: false })).status).toBe(200);
-      expect((await berth.api.exec(own.session.sandboxId, "cat ran; echo $SHELL_COUNT")).stdout).toBe("once\nonce\n");
-      expect(await engine.imageOf(own.session.sandboxId)).toBe(works);
-      // The double has no class of volumes that can be copied.
-      if (freezes) {
-        const fork = await berth.api.create({ source: { sessionId: own.session.sessionId } });
-        expect([await engine.imageOf(fork.sandboxId), (await berth.api.exec(fork.sandboxId, "cat ran")).stdout]).toEqual([works, "once\n"]);
-        await berth.api.call("DELETE", `/api/b2b/sessions/${fork.sessionId}`);
-      }
-      for (const { sessionId } of [before, own.session, broken.session]) await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
-      expect(await engine.leftovers(own.session.sandboxId)).toEqual([]);
-    });
+    // The server looks for dead sandboxes every ten seconds, so other journeys run meanwhile. Their polls need the test's own expect.
+    describe.concurrent("at the same time", () => {
+      testWith(
+        sameInVariants,
+        "the session of a sandbox that died is paused with its files, and can be resumed",
+        async ({ expect: expectHere }) => {
+          const session = await berth.api.create();
+          await berth.api.exec(session.sandboxId, "echo kept > note");
+          await engine.crash(session.sandboxId);
+          const look = async () => (await berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body as { status: string };
+          await expectHere.poll(look, { timeout: 60_000, interval: 200 }).toMatchObject({ status: "paused" });
+          expect((await step(session, "resume", { autoStartAgent: false })).status).toBe(200);
+          expect((await berth.api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+          await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+        },
+      );
 
-    testWith(sameInVariants, "egress follows the template's policy", async () => {
-      const session = await berth.api.create();
-      const ask = (url: string) => {
-        const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
-        return berth.api.exec(session.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
-      };
-      expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
-      expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
-      await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+      testWith(
+        [oneImage, sameInVariants],
+        "a sandbox starts again in the image of its repository, and keeps its own if that one does not start",
+        async ({ expect: expectHere }) => {
+          const { works, fails } = images!;
+          const createWith = async (name: string, image: string) => {
+            git.addRepository(name, { ".devcontainer.json": JSON.stringify({ image, postCreateCommand: "echo $SHELL_COUNT >> ran" }) });
+            const source = { git: { url: git.url(name), token: "secret" } };
+            const session = await berth.api.create({ source, envVars: { SHELL_COUNT: "once" } });
+            const path = `/api/b2b/sessions/${session.sessionId}`;
+            const details = async () => (await berth.api.call("GET", `${path}?expand=details`)).body as { setup: object; image?: string };
+            await expectHere.poll(details, { timeout: 60_000 }).not.toMatchObject({ setup: { status: "pending" } });
+            expect(await details()).toMatchObject({
+              source: { status: "ready", reason: null },
+              setup: { status: "finished", exitCode: 0 },
+            });
+            expect((await berth.api.exec(session.sandboxId, "cat ran")).stdout).toBe("once\n");
+            return { session, path, image: (await details()).image };
+          };
+          const before = await berth.api.create();
+          const [own, broken] = [await createWith("works", works), await createWith("fails", fails)];
+          expect([own.image, await engine.imageOf(own.session.sandboxId)]).toEqual([works, works]);
+          expect([broken.image, await engine.imageOf(broken.session.sandboxId)]).toEqual([
+            undefined,
+            await engine.imageOf(before.sandboxId),
+          ]);
+          expect((await step(own.session, "pause")).status).toBe(200);
+          expect((await step(own.session, "resume", { autoStartAgent: false })).status).toBe(200);
+          expect((await berth.api.exec(own.session.sandboxId, "cat ran; echo $SHELL_COUNT")).stdout).toBe("once\nonce\n");
+          expect(await engine.imageOf(own.session.sandboxId)).toBe(works);
+          // The double has no class of volumes that can be copied.
+          if (freezes) {
+            const fork = await berth.api.create({ source: { sessionId: own.session.sessionId } });
+            expect([await engine.imageOf(fork.sandboxId), (await berth.api.exec(fork.sandboxId, "cat ran")).stdout]).toEqual([
+              works,
+              "once\n",
+            ]);
+            await berth.api.call("DELETE", `/api/b2b/sessions/${fork.sessionId}`);
+          }
+          for (const { sessionId } of [before, own.session, broken.session])
+            await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+          expect(await engine.leftovers(own.session.sandboxId)).toEqual([]);
+        },
+      );
+
+      testWith(sameInVariants, "egress follows the template's policy", async () => {
+        const session = await berth.api.create();
+        const ask = (url: string) => {
+          const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
+          return berth.api.exec(session.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
+        };
+        expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
+        expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
+        await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+      });
     });
 
     testWith(sameInVariants, "berth down ends every sandbox and keeps the files; with --delete it leaves nothing behind", async () => {

@@ -78,11 +78,12 @@ test("the second pod of a sandbox from a pool is like that of any other sandbox,
   await driver.create(spec, deadline());
   await exec(driver, spec.id, "echo kept > note");
   await driver.hibernate(spec.id, deadline());
-  await driver.resume(spec, deadline());
+  await driver.resume({ ...spec, template: { ...spec.template, image: "example.com/tools:2" } }, deadline());
   expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   const [name] = sandboxOf(double, spec);
-  const pod = double.objects.get("pods", name!)!.spec as unknown as { containers: { env: { name: string }[] }[] };
+  const pod = double.objects.get("pods", name!)!.spec as unknown as { containers: { image: string; env: { name: string }[] }[] };
   expect(pod.containers[0]!.env.map((variable) => variable.name)).toContain("BERTH_TOKEN_HASH");
+  expect(pod.containers[0]!.image).toBe("example.com/tools:2");
   const plain = await openDriver({ warmPools: undefined });
   expect(await plain.list(deadline())).toEqual([{ id: spec.id, condition: "running" }]);
   await plain.pause(spec.id, deadline());
