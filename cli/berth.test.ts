@@ -4,15 +4,15 @@ import { createInstallation, createInstallationWithStore } from "./testing/insta
 
 describe("berth", () => {
   test("without a command prints the help and exits with 2", async () => {
-    const { berth } = createInstallation();
-    const { code, stderr } = await berth();
+    const { spawnBerth } = createInstallation();
+    const { code, stderr } = await spawnBerth();
     expect(code).toBe(2);
     for (const name of ["serve", "open", "partner", "key", "session", "template", "audit", "doctor", "down", "Examples:"])
       expect(stderr).toContain(name);
   });
 
   test("exits with 2 for invalid usage and with 1 for a failure, with one sentence and no stack", async () => {
-    const { berth } = await createInstallationWithStore();
+    const { berth, spawnBerth } = await createInstallationWithStore();
     const cases: [string[], number, string][] = [
       [["nonsense"], 2, "unknown command 'nonsense'"],
       [["partner", "create"], 2, "missing required argument 'id'"],
@@ -27,19 +27,22 @@ describe("berth", () => {
       [["session", "show", "ses_x"], 1, "There is no session ses_x"],
       [["partner", "update", "nobody", "--rate", "5"], 1, "There is no partner nobody"],
     ];
-    const results = await inPairs(cases, ([args]) => berth(...args));
-    results.forEach(({ code, stderr, stdout }, at) => {
-      expect([cases[at]?.[0], code, stdout]).toEqual([cases[at]?.[0], cases[at]?.[1], ""]);
+    for (const [args, code, sentence] of cases) {
+      const { stderr, ...result } = await berth(...args);
+      expect({ args, ...result }).toEqual({ args, code, stdout: "" });
       expect(stderr).toMatch(/^berth: /);
-      expect(stderr).toContain(cases[at]?.[2]);
+      expect(stderr).toContain(sentence);
       expect(stderr).not.toMatch(/\n\s+at /);
-    });
+    }
+    // The same from a real process, as a shell sees it.
+    for (const [args, code, sentence] of cases.slice(-1))
+      expect(await spawnBerth(...args)).toEqual({ code, stdout: "", stderr: `berth: ${sentence}\n` });
   });
 
   test("an invalid setting fails every command with its message", async () => {
-    const { berth } = createInstallation({ BERTH_PORT: "many", BERTH_DRIVER: "none" });
+    const { spawnBerth } = createInstallation({ BERTH_PORT: "many", BERTH_DRIVER: "none" });
     for (const command of [["serve"], ["partner", "list"]]) {
-      const { code, stderr } = await berth(...command);
+      const { code, stderr } = await spawnBerth(...command);
       expect(code).toBe(1);
       expect(stderr).toContain('berth: BERTH_PORT is "many"; allowed: a whole number from 0 to 65535.');
       expect(stderr).toContain('berth: BERTH_DRIVER is "none"; allowed: ');
@@ -49,8 +52,8 @@ describe("berth", () => {
   test("no command but serve creates a store, and each says where it looked", async () => {
     const { berth, dataDir } = createInstallation();
     const commands = [["partner", "create", "acme"], ["key", "list"], ["session", "list"], ["audit"], ["reseal"]];
-    for (const result of await inPairs(commands, (args) => berth(...args)))
-      expect(result).toEqual({
+    for (const args of commands)
+      expect(await berth(...args)).toEqual({
         code: 1,
         stdout: "",
         stderr: `berth: There is no installation of Berth in ${dataDir}. Set BERTH_DATA_DIR to the data folder of yours, or create one with: berth serve\n`,
@@ -59,13 +62,7 @@ describe("berth", () => {
   });
 
   test("an older Node runs the pinned one", async () => {
-    const { stdout } = await createInstallation().berth("--version");
+    const { stdout } = await createInstallation().spawnBerth("--version");
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
-
-async function inPairs<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let at = 0; at < items.length; at += 2) results.push(...(await Promise.all(items.slice(at, at + 2).map(work))));
-  return results;
-}

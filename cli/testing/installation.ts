@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 import { silentLog } from "@berth/server/log.ts";
 import { openMigratedStore } from "../../tests/support/databases/migrated.ts";
+import { runCommand, type CommandResult } from "../../tests/support/servers/run-command.ts";
 import manifest from "../../package.json" with { type: "json" };
 
 const bin = join(import.meta.dirname, "../bin.js");
@@ -13,13 +14,15 @@ const bin = join(import.meta.dirname, "../bin.js");
 // Each command is two processes, and a busy machine starts them slowly.
 vi.setConfig({ testTimeout: 120_000 });
 
-// A data folder that goes with the test, and the commands as an operator runs them on it: as real processes.
+// A data folder that goes with the test, and the commands as an operator runs them on it. `berth` runs them in this process,
+// `spawnBerth` as real processes.
 export function createInstallation(env: Record<string, string> = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), "berth-cli-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const settings = { PATH: process.env.PATH ?? "", HOME: dataDir, BERTH_DATA_DIR: dataDir, ...env };
-  const berth = (...args: string[]) =>
-    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+  const berth = (...args: string[]) => runCommand(args, { env: settings, cwd: dataDir });
+  const spawnBerth = (...args: string[]) =>
+    new Promise<CommandResult>((resolve) => {
       execFile("node", [bin, ...args], { cwd: dataDir, env: settings }, (error, stdout, stderr) =>
         resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
       );
@@ -29,7 +32,7 @@ export function createInstallation(env: Record<string, string> = {}) {
     if (code !== 0) throw new Error(stderr);
     return JSON.parse(stdout);
   };
-  return { berth, json, dataDir, settings };
+  return { berth, spawnBerth, json, dataDir, settings };
 }
 
 // With a store, which `berth serve` creates at its first start.

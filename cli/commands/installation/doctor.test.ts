@@ -1,11 +1,12 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createInstallation } from "../../testing/installation.ts";
 
 describe("doctor and templates", () => {
-  test("doctor finds no fault on a fresh machine and changes nothing", async () => {
-    const { json, dataDir } = createInstallation({ BERTH_DRIVER: "process" });
+  test("doctor finds no fault on a fresh machine, changes nothing, and notes a template whose agent is not installed", async () => {
+    const { json, berth, dataDir } = createInstallation({ BERTH_DRIVER: "process", BERTH_TEMPLATES: "templates.yaml" });
+    writeFileSync(join(dataDir, "templates.yaml"), "lost:\n  agent: [no-agent, no-other]\nfound:\n  agent: [no-agent, sh]\n");
     const findings = (await json("doctor")) as { topic: string; state: string; text: string }[];
     expect(findings.filter((finding) => finding.state === "bad")).toEqual([]);
     expect(new Set(findings.map((finding) => finding.topic))).toEqual(
@@ -15,9 +16,24 @@ describe("doctor and templates", () => {
       state: "note",
       cure: expect.stringContaining("Set BERTH_MODEL_PROVIDER, BERTH_MODEL_API_KEY and BERTH_MODEL_NAME"),
     });
-    const agents = findings.filter((finding) => finding.topic === "agent").map(({ text }) => text);
-    expect(agents).toEqual([expect.stringMatching(/^goose: /), expect.stringMatching(/^opencode: /)]);
-    expect(() => rmSync(join(dataDir, "berth.db"))).toThrow("ENOENT");
+    expect(findings.filter((finding) => finding.topic === "agent")).toEqual([
+      expect.objectContaining({ text: expect.stringMatching(/^goose: /) }),
+      expect.objectContaining({ text: expect.stringMatching(/^opencode: /) }),
+      {
+        topic: "agent",
+        state: "note",
+        text: "the template lost has no agent on this machine; not installed: no-agent, no-other",
+        cure: "Install one of these programs, or name another agent in the template.",
+      },
+    ]);
+    expect(readdirSync(dataDir)).toEqual(["templates.yaml"]);
+
+    expect(await json("template", "list")).toMatchObject([
+      { name: "default" },
+      { name: "lost", agentHere: { state: "missing", names: ["no-agent", "no-other"] } },
+      { name: "found", agentHere: { state: "installed", name: "sh" } },
+    ]);
+    expect((await berth("template", "list")).stdout).toMatch(/^lost .* no-agent, no-other: not installed here$/m);
   });
 
   test("doctor reports a fault and fails", async () => {
@@ -36,23 +52,5 @@ describe("doctor and templates", () => {
     const { code, stderr } = await berth("template", "list");
     expect(code).toBe(1);
     expect(stderr).toMatch(/templates\.yaml, line 2: .*memoryMb/);
-  });
-});
-
-test("a template whose agent is not installed is marked in the list and by doctor", async () => {
-  const { json, berth, dataDir } = createInstallation({ BERTH_DRIVER: "process", BERTH_TEMPLATES: "templates.yaml" });
-  writeFileSync(join(dataDir, "templates.yaml"), "lost:\n  agent: [no-agent, no-other]\nfound:\n  agent: [no-agent, sh]\n");
-  expect(await json("template", "list")).toMatchObject([
-    { name: "default" },
-    { name: "lost", agentHere: { state: "missing", names: ["no-agent", "no-other"] } },
-    { name: "found", agentHere: { state: "installed", name: "sh" } },
-  ]);
-  expect((await berth("template", "list")).stdout).toMatch(/^lost .* no-agent, no-other: not installed here$/m);
-  const findings = (await json("doctor")) as { topic: string; state: string; text: string }[];
-  expect(findings).toContainEqual({
-    topic: "agent",
-    state: "note",
-    text: "the template lost has no agent on this machine; not installed: no-agent, no-other",
-    cure: "Install one of these programs, or name another agent in the template.",
   });
 });

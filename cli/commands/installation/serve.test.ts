@@ -9,7 +9,7 @@ import { createInstallation, serveUntilStarted } from "../../testing/installatio
 // Other servers may run on this machine. Then the command asks which one is meant, and names this one too.
 async function findsServerFromElsewhere(dataDir: string): Promise<void> {
   const elsewhere = createInstallation({ BERTH_DATA_DIR: "" });
-  const { code, stdout, stderr } = await elsewhere.berth("partner", "list");
+  const { code, stdout, stderr } = await elsewhere.spawnBerth("partner", "list");
   expect(stderr).toContain(dataDir);
   if (code === 0) expect(stdout).toMatch(/^demo +demo +active/m);
   else expect(stderr).toMatch(/^berth: Several servers run on this machine\. Set BERTH_DATA_DIR to the data folder of one of them: /);
@@ -61,27 +61,27 @@ describe("serve", () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address() as AddressInfo;
-    const busy = await createInstallation({ ...settings, BERTH_PORT: String(port), BERTH_DATA_DIR: dataDir }).berth("serve");
+    const busy = await createInstallation({ ...settings, BERTH_PORT: String(port), BERTH_DATA_DIR: dataDir }).spawnBerth("serve");
     taken.close();
     expect(busy).toMatchObject({ code: 1, stdout: "" });
     expect(busy.stderr).toContain(
       `berth: Port ${port} on 127.0.0.1 is already in use. Stop the program that listens there, or set BERTH_PORT to another port.`,
     );
     const absent = createInstallation({ BERTH_DATABASE_URL: "postgres://nobody@127.0.0.1:9/berth", BERTH_MASTER_KEY: "ab".repeat(32) });
-    const { code, stderr } = await absent.berth("serve");
+    const { code, stderr } = await absent.spawnBerth("serve");
     expect(code).toBe(1);
     expect(stderr).toContain("berth: The database does not answer: connect ECONNREFUSED 127.0.0.1:9");
   });
 
   test("stops listening and exits if its start fails after it listens", async () => {
     const breakOutput = 'process.stdout.write = () => { throw new Error("the terminal is gone"); };';
-    const { dataDir, settings, berth } = createInstallation({
+    const { dataDir, settings, spawnBerth } = createInstallation({
       BERTH_DRIVER: "process",
       BERTH_PORT: "0",
       BERTH_POOL_SIZE: "0",
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(breakOutput)}`,
     });
-    const { code, stderr } = await berth("serve");
+    const { code, stderr } = await spawnBerth("serve");
     expect(code).toBe(1);
     expect(stderr).toContain("berth: The start of the server failed, so it has stopped: the terminal is gone\n");
     // It has closed its database and released its data folder.
