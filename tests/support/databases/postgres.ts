@@ -36,12 +36,14 @@ const credentials = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : un
 const INITDB_ARGS = ["-U", "berth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale"];
 
 // Runs PostgreSQL and stops it when our process ends or writes "stop". In the first case it deletes the folder as well. SIGINT is
-// PostgreSQL's fast shutdown: it closes connections and loses no data.
+// PostgreSQL's fast shutdown: it closes connections and loses no data. A signal to the whole process group, such as Ctrl-C, does not end
+// the part that cleans up.
 const SUPERVISOR = `
 folder=$1; shift
 exec 3<&0
 "$@" 3<&- & server=$!
 {
+  trap "" HUP INT TERM
   read -r word <&3
   [ "$word" = ended ] || kill -INT $server
   [ -n "$word" ] || { while kill -0 $server 2>/dev/null; do sleep 0.1; done; rm -rf "$folder"; }
