@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { judge, type Verdict } from "./check.ts";
@@ -75,7 +77,7 @@ const SETTINGS = {
   BERTH_MAX_VOLUMES: "1000",
 };
 
-// Each round runs the server, kills it, restarts it and checks it. All rounds use one data folder, so that damage accumulates.
+// Each round kills the server, restarts it and checks it. All rounds use one data folder, so that damage accumulates.
 export async function* crash(options: {
   rounds: number;
   seed: number;
@@ -87,26 +89,36 @@ export async function* crash(options: {
   await using berth = await prepareBerth({ ...SETTINGS, ...options.env, ...options.images?.env });
   const ledger = createLedger(random, options.images);
   const keys = createKeyRing();
+  const file = join(berth.dataDir, "failpoint");
+  // The server reads the name of the fail point whenever it reaches one.
+  const arm = (point: string) => writeFileSync(file, point);
+  const start = () => berth.start({ BERTH_TEST_FAILPOINT: file });
+  await start();
   for (let round = 0; round < options.rounds; round++) {
     const point = options.points[round];
     const killedAt = point ?? `${Math.floor(random() * 1500)} ms`;
-    await (point ? dieInTurn(berth, ledger, point.split(", then ")) : dieSoon(berth, ledger, keys, parseInt(killedAt, 10)));
-    const recoveryMs = await berth.start();
+    const [first, ...next] = point?.split(", then ") ?? [];
+    if (first === undefined) await dieSoon(berth, ledger, keys, parseInt(killedAt, 10));
+    else {
+      arm(first);
+      await untilDead(berth, ledger, first);
+    }
+    for (const later of next) {
+      arm(later);
+      await Promise.race([start().catch(() => {}), berth.died()]);
+      await untilDead(berth, ledger, later);
+    }
+    arm("");
+    const recoveryMs = await start();
     yield { killedAt, recoveryMs, ...(await judge(berth, ledger, keys)) };
-    await berth.stop();
   }
-}
-
-async function dieInTurn(berth: Berth, ledger: Ledger, points: string[]): Promise<void> {
-  for (const point of points) await dieAt(berth, ledger, point);
+  await berth.stop();
 }
 
 // Makes calls until the server dies at the fail point.
-async function dieAt(berth: Berth, ledger: Ledger, point: string): Promise<void> {
-  const started = berth.start({ BERTH_TEST_FAILPOINT: point }).catch(() => {});
+async function untilDead(berth: Berth, ledger: Ledger, point: string): Promise<void> {
   let gone = false;
   void berth.died().then(() => (gone = true));
-  await Promise.race([started, berth.died()]);
   const act = actFor(point, ledger);
   const deadline = performance.now() + 30_000;
   while (!gone) {
@@ -123,7 +135,6 @@ function actFor(point: string, ledger: Ledger): Ledger["act"] {
 }
 
 async function dieSoon(berth: Berth, ledger: Ledger, keys: KeyRing, afterMs: number): Promise<void> {
-  await berth.start();
   let dead = false;
   const workers = Array.from({ length: 3 }, async () => {
     while (!dead) await ledger.act(berth.api).catch(ignoreWhen(() => dead));
