@@ -1,5 +1,5 @@
+import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import { readFileIfReadable } from "../bounded-io/read-small-file.ts";
 
 // Points at which tests make the server fail. BERTH_TEST_FAILPOINT selects one, as `name` or as `name:N` for the Nth time that
 // it is reached, or as the path of a file that holds the name, which a test may change while the server runs. Without the variable a
@@ -15,7 +15,7 @@ export const failpoint: (name: string) => void =
     ? () => {}
     : isAbsolute(selected)
       ? (name) => {
-          if (name === readFileIfReadable(selected)) fail(name);
+          if (name === readFileSync(selected, "utf8")) fail(name);
         }
       : (name) => {
           if (name === wanted && --remaining === 0) fail(name);

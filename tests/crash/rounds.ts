@@ -93,6 +93,7 @@ export async function* crash(options: {
   // The server reads the name of the fail point whenever it reaches one.
   const arm = (point: string) => writeFileSync(file, point);
   const start = () => berth.start({ BERTH_TEST_FAILPOINT: file });
+  arm("");
   await start();
   for (let round = 0; round < options.rounds; round++) {
     const point = options.points[round];

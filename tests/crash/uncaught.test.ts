@@ -1,18 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { describe, test } from "vitest";
+import { prepareBerth, startBerth, type Berth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-describe.each(["throw", "reject"])("an uncaught error (%s)", (action) => {
-  test("ends the server after its open requests, and the next server serves the sandboxes that kept running", async () => {
+// The last test waits for the server's patience, so the others run meanwhile. Their polls need the test's own expect.
+describe.concurrent.each(["throw", "reject"])("an uncaught error (%s)", (action) => {
+  test("ends the server after its open requests, and the next server serves the sandboxes that kept running", async ({ expect }) => {
     await daemonRuntime();
-    await using berth = await startBerth({ BERTH_DRIVER: "process", BERTH_POOL_SIZE: "0" });
+    await using berth = await prepareBerth({ BERTH_DRIVER: "process", BERTH_POOL_SIZE: "0" });
+    await berth.start({ BERTH_TEST_FAILPOINT: "create.started:2", BERTH_TEST_FAILPOINT_ACTION: action });
     const session = await berth.api.create({ autoStartAgent: false });
     await berth.api.exec(session.sandboxId, "(sleep 1000 > /dev/null 2>&1 & echo $! > pid)");
-    await berth.stop();
-
-    await berth.start({ BERTH_TEST_FAILPOINT: "create.started", BERTH_TEST_FAILPOINT_ACTION: action });
     // A command that runs until a file appears, in a request that stays open until then.
     const command = berth.api.exec(session.sandboxId, "touch begun; while [ ! -e stop ]; do sleep 0.05; done; echo finished");
     await expect.poll(() => berth.api.readFile(session.sandboxId, "begun")).not.toBeNull();
@@ -34,7 +33,7 @@ describe.each(["throw", "reject"])("an uncaught error (%s)", (action) => {
   });
 });
 
-test("a server whose open requests do not end exits anyway", async () => {
+test.concurrent("a server whose open requests do not end exits anyway", async ({ expect }) => {
   await daemonRuntime();
   await using berth = await startBerth({
     BERTH_DRIVER: "process",
