@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { UsageReport } from "@berth/contract";
@@ -13,6 +15,8 @@ let postgres: TestPostgres;
 let servers: Berth[] = [];
 let first: Api;
 let second: Api;
+// The second server reads the name of a fail point from this file whenever it reaches one.
+const failpoint = () => join(servers[1]!.dataDir, "failpoint");
 const key = `berth_${randomBytes(32).toString("hex")}`;
 
 beforeAll(async () => {
@@ -29,7 +33,8 @@ beforeAll(async () => {
     BERTH_WEBHOOK_ALLOW_PRIVATE: "1",
   };
   servers = await Promise.all([prepareBerth(shared), prepareBerth(shared)]);
-  for (const server of servers) await server.start();
+  writeFileSync(failpoint(), "");
+  await Promise.all([servers[0]!.start(), servers[1]!.start({ BERTH_TEST_FAILPOINT: failpoint() })]);
   [first, second] = servers.map(({ url }) => createApi(url, key)) as [Api, Api];
 }, 180_000);
 afterAll(async () => {
@@ -56,7 +61,7 @@ test("idempotency records, ETags, cursors and launch URLs of one server are vali
 
   const page = (await first.call("GET", "/api/b2b/sessions?limit=2")).body as Page;
   await servers[1]!.kill();
-  await servers[1]!.start();
+  await servers[1]!.start({ BERTH_TEST_FAILPOINT: failpoint() });
   const rest = (await second.call("GET", `/api/b2b/sessions?limit=2&cursor=${page.nextCursor}`)).body as Page;
   expect([...page.data, ...rest.data].map(({ sessionId }) => sessionId)).toEqual(
     made.toReversed().map(({ body }) => (body as { sessionId: string }).sessionId),
@@ -107,11 +112,10 @@ test("the time of a session equals the time between its events, although a serve
   const [api, server] = [second, servers[1]!];
   const { sessionId } = await api.create();
   const path = `/api/b2b/sessions/${sessionId}`;
-  await server.kill();
-  await server.start({ BERTH_TEST_FAILPOINT: "usage.counting" });
+  writeFileSync(failpoint(), "usage.counting");
   await expect(api.call("POST", `${path}/pause`)).rejects.toThrow("fetch failed");
   await server.died();
-  await server.start();
+  await server.start({ BERTH_TEST_FAILPOINT: "" });
   await expect.poll(async () => ((await api.call("GET", path)).body as { status: string }).status).toBe("paused");
   await api.call("POST", `${path}/resume`);
   await api.call("DELETE", path);
