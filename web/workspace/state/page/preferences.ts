@@ -9,9 +9,8 @@ export type Preferences = ReturnType<typeof createPreferences>;
 
 // Personal settings. This browser stores them for each user: `user` is a name for the user, not shown to anyone.
 export function createPreferences(user: string) {
-  const stored = openStorage<{ values: SettingsValues; unwritten: string[] }>(`berth.settings.${user}`, { values: {}, unwritten: [] });
+  const stored = openStorage<{ values: SettingsValues }>(`berth.settings.${user}`, { values: {} });
   let values: SettingsValues = isObject(stored.value.values) ? stored.value.values : {};
-  let unwritten = Array.isArray(stored.value.unwritten) ? stored.value.unwritten : [];
   const store = createStore<PreferencesState>(() => readSettings(values));
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const listeners = new Set<() => void>();
@@ -40,7 +39,7 @@ export function createPreferences(user: string) {
 
   function show(next: SettingsValues): void {
     values = next;
-    stored.save({ values, unwritten });
+    stored.save({ values });
     store.setState(readSettings(values));
   }
 
@@ -64,14 +63,6 @@ export function createPreferences(user: string) {
     // The settings as JSON has them.
     values: (): SettingsValues => values,
     replace,
-    // The names of settings that this browser has and the server does not have yet.
-    unwritten: {
-      read: (): string[] => unwritten,
-      save(keys: string[]): void {
-        unwritten = keys;
-        stored.save({ values, unwritten });
-      },
-    },
     // Shows values that were chosen elsewhere.
     show,
     // Calls the listener with the names of settings that the person changed here.

@@ -8,8 +8,6 @@ export interface SyncDeps {
   values: () => SettingsValues;
   // Replaces the values with those from the server.
   show: (values: SettingsValues) => void;
-  // The settings that are not written yet. They outlast the page, which may be reloaded before or while the server is away.
-  unwritten: { read(): string[]; save(keys: string[]): void };
   writeAfterMs?: number;
 }
 
@@ -24,10 +22,10 @@ const MAX_ATTEMPTS = 3;
 
 // Keeps the settings of this browser and those on the server the same. The last change of each setting wins. If the server
 // cannot be reached, the settings stay in this browser, and the next pull or change tries again.
-export function createSettingsSync({ read, write, values, show, unwritten, writeAfterMs = 800 }: SyncDeps): SettingsSync {
+export function createSettingsSync({ read, write, values, show, writeAfterMs = 800 }: SyncDeps): SettingsSync {
   let version: number | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const changedKeys = new Set(unwritten.read());
+  const changedKeys = new Set<string>();
 
   async function pull(): Promise<void> {
     const stored = await read().catch(() => null);
@@ -35,14 +33,9 @@ export function createSettingsSync({ read, write, values, show, unwritten, write
     const isFirst = version === null;
     version = stored.version;
     // The first settings of a user are those that the browser has.
-    if (isFirst && stored.version === 0) mark(Object.keys(values()));
+    if (isFirst && stored.version === 0) for (const key of Object.keys(values())) changedKeys.add(key);
     show(merge(stored.settings));
     if (changedKeys.size > 0) schedule();
-  }
-
-  function mark(keys: readonly string[]): void {
-    for (const key of keys) changedKeys.add(key);
-    unwritten.save([...changedKeys]);
   }
 
   function merge(theirs: SettingsValues): SettingsValues {
@@ -69,7 +62,6 @@ export function createSettingsSync({ read, write, values, show, unwritten, write
       if (written !== null) {
         version = written;
         for (const key of sent) if (values()[key] === sentValues[key]) changedKeys.delete(key);
-        unwritten.save([...changedKeys]);
         return;
       }
       const stored = await read();
@@ -84,7 +76,7 @@ export function createSettingsSync({ read, write, values, show, unwritten, write
   return {
     pull,
     changed(keys) {
-      mark(keys);
+      for (const key of keys) changedKeys.add(key);
       schedule();
     },
   };
