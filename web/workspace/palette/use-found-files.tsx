@@ -8,9 +8,8 @@ import { nameOf, parentOf } from "../text/paths.ts";
 import { orderFiles } from "./order-files.ts";
 import type { PaletteInput } from "./parse-input.ts";
 
-const MAX_SHOWN = 50;
-// Without a query people choose a recent file or start to type.
-const MAX_SHOWN_WITHOUT_QUERY = 20;
+// People type more letters instead of reading on.
+const MAX_SHOWN = 20;
 const DEBOUNCE_MS = 60;
 
 // The daemon finds the files.
@@ -43,10 +42,9 @@ export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | 
   const layout = workspace.layout.store.getState();
   const paths = orderFiles(input.query, found?.paths ?? [], layout.recentFiles, activeFile(layout));
   const answered = found?.query === input.query;
-  const shown = paths.slice(0, input.query === "" ? MAX_SHOWN_WITHOUT_QUERY : MAX_SHOWN);
   const choose = (path: string) => openFile(workspace, path, input.location ?? undefined);
   return {
-    choices: shown.map((path) => fileChoice(path, () => choose(path))),
+    choices: paths.slice(0, MAX_SHOWN).map((path) => fileChoice(path, () => choose(path))),
     note: failed ? "Files could not be searched. Check your connection" : answered && paths.length === 0 ? "No matching files" : null,
     isCurrent: answered || input.query === "",
   };
