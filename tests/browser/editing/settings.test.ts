@@ -42,6 +42,7 @@ describeInBrowser("the settings of a user", (suite) => {
     await page.keyboard.insertText('{ "editor.keymap": "emacs", "editor.lineNumbers": "off", "editor.fontSize": 18 }');
     await expectVisible(page.getByText('editor.keymap must be one of "vscode", "vim".'));
     await page.keyboard.press("Control+A");
+    const written = page.waitForResponse((response) => response.request().postData()?.includes('"editor.keymap":"vim"') ?? false);
     await page.keyboard.insertText('{ "editor.keymap": "vim", "editor.lineNumbers": "off", "editor.fontSize": 18 }');
     await expectGone(page.getByText("editor.keymap must be"));
     await tab(page, "a.txt").click();
@@ -52,6 +53,7 @@ describeInBrowser("the settings of a user", (suite) => {
     await page.keyboard.type("gg0dw:w\n");
     await eventually(() => workspace.read("a.txt")).toBe("two\nthree\n");
 
+    await written;
     const other = await workspace.another();
     await openFile(other, "a.txt");
     await eventually(() => fontSize(other)).toBe("18px");
