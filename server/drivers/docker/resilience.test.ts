@@ -82,72 +82,83 @@ describeWith(dockerMissing, "docker", () => {
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
-  test("a sandbox sees the root of the image, not that of the host", async () => {
-    const { id } = newSpec();
-    await driver.create(made[0]!, deadline());
-    expect(await exec(driver, id, "cat /etc/debian_chroot")).toBe(IMAGE_MARK);
-    expect(await exec(driver, id, "git --version; rg --version")).toMatch(/^git version.*\nripgrep/);
-  });
+  describe("a sandbox", () => {
+    const template = { memoryMb: 256, pids: 40, diskMb: 64, tmpMb: 32, env: { SECRET: "of the template" } };
+    let spec: SandboxSpec;
+    let id: SandboxSpec["id"];
+    beforeAll(async () => {
+      spec = newSpec(template);
+      // It lives longer than one test.
+      made = [];
+      id = spec.id;
+      await driver.create(spec, deadline());
+    });
+    afterAll(() => driver.destroy(id, deadline()));
 
-  test("a sandbox has an ordinary user without privileges, no network, and a read-only root", async () => {
-    const { id } = newSpec({ tmpMb: 32 });
-    await driver.create(made[0]!, deadline());
-    const status = await exec(driver, id, "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -s '\\t ' ' '");
-    expect(status).toBe("1000\nCapEff: 0000000000000000\nCapBnd: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\n");
-    expect(await exec(driver, id, "ls /sys/class/net")).toBe("lo\n");
-    for (const path of ["/usr/bin/x", "/etc/x", "/opt/berth/x", "/opt/berth/daemon.cjs", "/run/berth-egress/x"])
-      expect(await exec(driver, id, `(echo x >> ${path}) 2> /dev/null && echo written || echo refused`)).toBe("refused\n");
-    await exec(driver, id, "head -c 64M /dev/zero > /tmp/fill || true");
-    expect(Number(await exec(driver, id, "stat -c %s /tmp/fill"))).toBe(32 * 1024 * 1024);
-    expect(await exec(driver, id, "mount -t tmpfs x /mnt 2> /dev/null || unshare -m true 2> /dev/null || echo refused")).toBe("refused\n");
-    expect((await stat(join(dataDir, "sandboxes", id, "run"))).uid).toBe(1000);
-  });
+    test("sees the root of the image, not that of the host", async () => {
+      expect(await exec(driver, id, "cat /etc/debian_chroot")).toBe(IMAGE_MARK);
+      expect(await exec(driver, id, "git --version; rg --version")).toMatch(/^git version.*\nripgrep/);
+    });
 
-  test("memory and processes are limited", async () => {
-    const spec = newSpec({ memoryMb: 256, pids: 40 });
-    await driver.create(spec, deadline());
-    const hog = await exec(
-      driver,
-      spec.id,
-      "/opt/berth/bin/node -e 'const a=[];for(;;)a.push(Buffer.alloc(1<<24,1))' > /dev/null 2>&1; echo ended with $?",
-    );
-    expect(hog).toBe("ended with 137\n");
-    await exec(driver, spec.id, "for i in $(seq 60); do sleep 3 > /dev/null 2>&1 & done");
-    expect((await driver.stats(spec.id, deadline())).pids).toBeLessThanOrEqual(40);
-  });
+    test("has an ordinary user without privileges, no network, and a read-only root", async () => {
+      const status = await exec(driver, id, "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -s '\\t ' ' '");
+      expect(status).toBe("1000\nCapEff: 0000000000000000\nCapBnd: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\n");
+      expect(await exec(driver, id, "ls /sys/class/net")).toBe("lo\n");
+      for (const path of ["/usr/bin/x", "/etc/x", "/opt/berth/x", "/opt/berth/daemon.cjs", "/run/berth-egress/x"])
+        expect(await exec(driver, id, `(echo x >> ${path}) 2> /dev/null && echo written || echo refused`)).toBe("refused\n");
+      await exec(driver, id, "head -c 64M /dev/zero > /tmp/fill || true");
+      expect(Number(await exec(driver, id, "stat -c %s /tmp/fill; rm /tmp/fill"))).toBe(32 * 1024 * 1024);
+      expect(await exec(driver, id, "mount -t tmpfs x /mnt 2> /dev/null || unshare -m true 2> /dev/null || echo refused")).toBe(
+        "refused\n",
+      );
+      expect((await stat(join(dataDir, "sandboxes", id, "run"))).uid).toBe(1000);
+    });
 
-  test("the sizes of disk and control folder are limited", async () => {
-    const { id } = newSpec({ diskMb: 64 });
-    await driver.create(made[0]!, deadline());
-    for (const path of ["/workspace/fill", "/home/user/fill", "/run/berth/fill"]) {
-      await exec(driver, id, `head -c 100M /dev/zero > ${path} || true`);
-      expect(Number(await exec(driver, id, `stat -c %s ${path}`))).toBeLessThan(64 * 1024 * 1024);
-    }
-    // A sandbox starts even if its disk is full.
-    await driver.hibernate(id, deadline());
-    await driver.resume(made[0]!, deadline());
-    expect(await exec(driver, id, "rm /workspace/fill && echo room > note && cat note")).toBe("room\n");
-  });
+    test("has no secret in the environment and the labels of its container", async () => {
+      const { Config } = await inspect(spec);
+      const names = ["BERTH_TOKEN_HASH", "BERTH_SOCKET", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"];
+      expect(new Set(Config.Env.map((line) => line.split("=")[0]))).toEqual(new Set(names));
+      expect(Config.Labels).toMatchObject({ "dev.berth.installation": "resilience", "dev.berth.sandbox": spec.id });
+    });
 
-  test("the environment and the labels of the container contain no secret", async () => {
-    const spec = newSpec({ env: { SECRET: "of the template" } });
-    await driver.create(spec, deadline());
-    const { Config } = await inspect(spec);
-    const names = ["BERTH_TOKEN_HASH", "BERTH_SOCKET", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"];
-    expect(new Set(Config.Env.map((line) => line.split("=")[0]))).toEqual(new Set(names));
-    expect(Config.Labels).toMatchObject({ "dev.berth.installation": "resilience", "dev.berth.sandbox": spec.id });
+    test("has a limited disk and control folder, and starts with a full one", async () => {
+      for (const path of ["/workspace/fill", "/home/user/fill", "/run/berth/fill"]) {
+        await exec(driver, id, `head -c 100M /dev/zero > ${path} || true`);
+        expect(Number(await exec(driver, id, `stat -c %s ${path}`))).toBeLessThan(64 * 1024 * 1024);
+      }
+      // A sandbox starts even if its disk is full.
+      await driver.hibernate(id, deadline());
+      await driver.resume(spec, deadline());
+      expect(await exec(driver, id, "rm /workspace/fill && echo room > note && cat note")).toBe("room\n");
+    });
+
+    test("has limited memory and processes", async () => {
+      const hog = await exec(
+        driver,
+        id,
+        "/opt/berth/bin/node -e 'const a=[];for(;;)a.push(Buffer.alloc(1<<24,1))' > /dev/null 2>&1; echo ended with $?",
+      );
+      expect(hog).toBe("ended with 137\n");
+      await exec(driver, id, "for i in $(seq 60); do sleep 3 > /dev/null 2>&1 & done");
+      expect((await driver.stats(id, deadline())).pids).toBeLessThanOrEqual(40);
+    });
   });
 
   describe("a late event of containerd", () => {
     let lateEventDriver: Driver;
     let spec: SandboxSpec;
-    beforeEach(async () => {
+    beforeAll(async () => {
       // Long enough that a stalled machine does not end the period in which an event may be late.
       lateEventDriver = createDockerDriver({ ...options, lateEventMs: 10 * 60_000 });
       spec = newSpec();
+      made = [];
       await lateEventDriver.create(spec, deadline());
     });
-    afterEach(() => lateEventDriver[Symbol.asyncDispose]());
+    beforeEach(() => lateEventDriver.resume(spec, deadline()));
+    afterAll(async () => {
+      await lateEventDriver.destroy(spec.id, deadline());
+      await lateEventDriver[Symbol.asyncDispose]();
+    });
     const sendLateEvent = async (change: "paused" | "resumed") => engine.echo((await inspect(spec)).Id, change);
     const conditions = async () => [
       await lateEventDriver.inspect(spec.id, deadline()),
