@@ -66,18 +66,20 @@ describeWith(missing, "archives", () => {
       `/opt/berth/bin/node -e 'const fs = require("fs"); require("stream").pipeline(fs.createReadStream("bomb"), require("zlib").createGunzip(), fs.createWriteStream("bomb.bin"), (error) => process.exit(error ? 1 : 0))'`,
     ],
   ];
-  test.each(unpackings)("a bomb that %s unpacks in a sandbox fills only that sandbox's disk", async (_name, makeBomb, unpack) => {
+  test("a bomb that tar, Python or Node unpacks in a sandbox fills only that sandbox's disk", async () => {
     const victim = await berth.api.create({ template: "small", autoStartAgent: false });
-    const freeBefore = freeBytes(berth.dataDir);
-    await berth.api.writeFile(victim.sandboxId, "bomb", makeBomb());
-    expect((await run(unpack, victim)).code).not.toBe(0);
+    for (const [name, makeBomb, unpack] of unpackings) {
+      const freeBefore = freeBytes(berth.dataDir);
+      await berth.api.writeFile(victim.sandboxId, "bomb", makeBomb());
+      expect([name, (await run(unpack, victim)).code]).not.toEqual([name, 0]);
 
-    expect(statSync(join(berth.dataDir, "sandboxes", victim.sandboxId, "volume.img")).blocks * 512).toBeLessThanOrEqual(DISK_MB * MiB);
-    expect(freeBefore - freeBytes(berth.dataDir)).toBeLessThan(1024 * MiB);
-    expect((await run("echo well", neighbour)).stdout).toBe("well\n");
-    const { stdout } = await run("df --output=avail -k /workspace | tail -1; rm bomb.bin; echo room > note; cat note", victim);
-    expect(stdout).toMatch(/^ *\d{1,3}\nroom\n$/);
-    expect((await berth.api.readFile(victim.sandboxId, "note"))?.toString()).toBe("room\n");
+      expect(statSync(join(berth.dataDir, "sandboxes", victim.sandboxId, "volume.img")).blocks * 512).toBeLessThanOrEqual(DISK_MB * MiB);
+      expect(freeBefore - freeBytes(berth.dataDir)).toBeLessThan(1024 * MiB);
+      expect((await run("echo well", neighbour)).stdout).toBe("well\n");
+      const { stdout } = await run("df --output=avail -k /workspace | tail -1; rm bomb.bin; echo room > note; cat note", victim);
+      expect(stdout).toMatch(/^ *\d{1,3}\nroom\n$/);
+      expect((await berth.api.readFile(victim.sandboxId, "note"))?.toString()).toBe("room\n");
+    }
     expect((await berth.api.call("DELETE", `/api/b2b/sessions/${victim.sessionId}`)).status).toBe(200);
   });
 
@@ -88,8 +90,8 @@ ln -s . loop; ln -s b a; ln -s a b; ln -s /dev/zero zero; ln -s / root; mkfifo p
 python3 - <<'EOF'
 import os, socket
 socket.socket(socket.AF_UNIX).bind("socket")
-for i in range(3000): open("many/%d" % i, "w").close()
-for _ in range(2000):
+for i in range(1000): open("many/%d" % i, "w").close()
+for _ in range(200):
     os.mkdir("d" * 100); os.chdir("d" * 100)
 open("unreachable", "w").close()
 EOF`);
@@ -103,7 +105,7 @@ EOF`);
     expect(packed.length).toBeLessThan(4 * MiB);
     const files = unzipSync(packed);
     const names = Object.keys(files);
-    expect(names.filter((name) => name.startsWith("many/"))).toHaveLength(3000);
+    expect(names.filter((name) => name.startsWith("many/"))).toHaveLength(1000);
     expect(names.filter((name) => !name.startsWith("many/"))).toEqual(["z", "INCOMPLETE.txt"]);
     expect(Buffer.from(files["INCOMPLETE.txt"]!).toString()).toContain("\nhuge\n");
     expect((await run("ls the-pipe-was-opened")).code).not.toBe(0);
@@ -112,7 +114,7 @@ EOF`);
   });
 
   test("a download that is not read is not prepared in memory", async () => {
-    await run("mkdir noise && head -c 96M /dev/urandom > noise/a.bin");
+    await run("mkdir noise && head -c 48M /dev/urandom > noise/a.bin");
     const answer = await open("/files/archive?path=noise");
     let seen: number[] = [];
     // While other tests run, packing what fits into the buffers may take a sandbox a minute.
