@@ -140,7 +140,7 @@ while True:
     beforeEach(async () => {
       const { status, body } = await get("/ping", { headersTimeoutMs: 20_000 });
       body.resume();
-      expect(status).toBe(418);
+      if (status !== 418) throw new Error(`The program answered /ping with ${status} instead of 418.`);
     });
 
     test("endless headers are refused", async () => {
