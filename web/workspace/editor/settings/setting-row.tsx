@@ -4,24 +4,26 @@ import { IconButton } from "../../parts/icon-button.tsx";
 import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
 import { SETTINGS, type Setting, type SettingName, type SettingsState } from "../../state/settings/schema.ts";
 import { faultOf } from "../../state/settings/values.ts";
+import { SETTING_TEXTS } from "./setting-texts.ts";
 
 export function SettingRow({ name }: { name: SettingName }) {
   const { preferences } = useWorkspace();
   const value = useWorkspaceState("preferences", (state) => state[name]);
   const setting: Setting = SETTINGS[name];
+  const { title, description } = SETTING_TEXTS[name];
   const id = useId();
   const set = (next: SettingsState[SettingName]) => preferences.set({ [name]: next });
   return (
     <div className="setting">
       <div className="setting-text">
-        <label htmlFor={id}>{setting.title}</label>
+        <label htmlFor={id}>{title}</label>
         <p id={`${id}-about`} className="muted">
-          {setting.description}
+          {description}
         </p>
       </div>
       <div className="setting-control">
         {value !== setting.default && (
-          <IconButton label={`Reset ${setting.title}`} onClick={() => preferences.reset(name)}>
+          <IconButton label={`Reset ${title}`} onClick={() => preferences.reset(name)}>
             <RotateCcw size={14} />
           </IconButton>
         )}

@@ -3,8 +3,9 @@ import { Braces } from "lucide-react";
 import { useState } from "react";
 import { openPage } from "../../state/actions/open-actions.ts";
 import { useWorkspace } from "../../state/context.ts";
-import { GROUPS, SETTING_NAMES, SETTINGS, type SettingName } from "../../state/settings/schema.ts";
+import { SETTING_NAMES, SETTINGS, type SettingName } from "../../state/settings/schema.ts";
 import { SettingRow } from "./setting-row.tsx";
+import { GROUPS, SETTING_TEXTS } from "./setting-texts.ts";
 import { isFound, SettingsHead } from "./settings-head.tsx";
 
 // The personal settings as a page. In a chunk of its own.
@@ -22,7 +23,7 @@ export default function SettingsPage() {
       </SettingsHead>
       <div className="settings-body">
         {GROUPS.map((group) => {
-          const names = found.filter((name) => SETTINGS[name].group === group);
+          const names = found.filter((name) => SETTING_TEXTS[name].group === group);
           return (
             names.length > 0 && (
               <section key={group} aria-labelledby={`settings-${group}`}>
@@ -44,6 +45,6 @@ export default function SettingsPage() {
 }
 
 function isMatch(name: SettingName, query: string): boolean {
-  const { key, group, title, description } = SETTINGS[name];
-  return isFound(`${key} ${group} ${title} ${description}`, query);
+  const { group, title, description } = SETTING_TEXTS[name];
+  return isFound(`${SETTINGS[name].key} ${group} ${title} ${description}`, query);
 }
