@@ -60,6 +60,7 @@ export function createWorkspace(sandboxId: string) {
     write: api.writeSettings,
     values: preferences.values,
     show: preferences.show,
+    unwritten: preferences.unwritten,
   });
   // The settings on the server are those of the user whom the session belongs to.
   if (mayEdit) {

@@ -63,6 +63,8 @@ export function createPreferences(user: string) {
     // The settings as JSON has them.
     values: (): SettingsValues => values,
     replace,
+    // The names of the settings that this browser has and the server does not have yet.
+    unwritten: openStorage<Record<string, true>>(`berth.unwritten.${user}`, {}),
     // Shows values that were chosen elsewhere.
     show,
     // Calls the listener with the names of settings that the person changed here.

@@ -9,8 +9,8 @@ function openServer(stored: UserSettings = { settings: {}, version: 0 }) {
   const check = () => {
     if (!server.reachable) throw new Error("offline");
   };
-  function openBrowser(values: SettingsValues = {}) {
-    const browser = { values };
+  // `browser` is what the browser keeps of an earlier page.
+  function openBrowser(values: SettingsValues = {}, browser = { values, unwritten: {} as Record<string, true> }) {
     const sync = createSettingsSync({
       async read() {
         check();
@@ -24,6 +24,7 @@ function openServer(stored: UserSettings = { settings: {}, version: 0 }) {
       },
       values: () => browser.values,
       show: (next) => (browser.values = next),
+      unwritten: { value: { ...browser.unwritten }, save: (marks) => (browser.unwritten = { ...marks }) },
       writeAfterMs: 0,
     });
     const change = (changes: SettingsValues) => {
@@ -77,4 +78,19 @@ test("a change while the server cannot be reached is written later", async () =>
   server.reachable = true;
   await pull();
   await vi.waitFor(() => expect(server.stored.settings).toEqual({ size: 15 }));
+});
+
+test("a change just before a reload is kept, and written by the next page", async () => {
+  const { server, openBrowser } = openServer({ settings: { size: 10, wrap: false }, version: 1 });
+  const before = openBrowser();
+  await before.pull();
+  server.reachable = false;
+  before.change({ size: 15 });
+  server.stored = { settings: { size: 10, wrap: true }, version: 2 };
+  const after = openBrowser({}, before.browser);
+  server.reachable = true;
+  await after.pull();
+  expect(after.browser.values).toEqual({ size: 15, wrap: true });
+  await vi.waitFor(() => expect(server.stored.settings).toEqual({ size: 15, wrap: true }));
+  await vi.waitFor(() => expect(after.browser.unwritten).toEqual({}));
 });

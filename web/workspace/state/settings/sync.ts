@@ -8,6 +8,9 @@ export interface SyncDeps {
   values: () => SettingsValues;
   // Replaces the values with those from the server.
   show: (values: SettingsValues) => void;
+  // The names of the settings that this browser has and the server does not have yet. They are stored, because the page may be
+  // reloaded before they are written.
+  unwritten: { value: Record<string, true>; save: (value: Record<string, true>) => void };
   writeAfterMs?: number;
 }
 
@@ -22,62 +25,54 @@ const MAX_ATTEMPTS = 3;
 
 // Keeps the settings of this browser and those on the server the same. The last change of each setting wins. If the server
 // cannot be reached, the settings stay in this browser, and the next pull or change tries again.
-export function createSettingsSync({ read, write, values, show, writeAfterMs = 800 }: SyncDeps): SettingsSync {
+export function createSettingsSync({ read, write, values, show, unwritten, writeAfterMs = 800 }: SyncDeps): SettingsSync {
   let version: number | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const changedKeys = new Set<string>();
+  const marks = unwritten.value;
 
   async function pull(): Promise<void> {
     const stored = await read().catch(() => null);
-    if (stored === null) return;
-    const isFirst = version === null;
-    version = stored.version;
+    if (!stored) return;
     // The first settings of a user are those that the browser has.
-    if (isFirst && stored.version === 0) for (const key of Object.keys(values())) changedKeys.add(key);
-    show(merge(stored.settings));
-    if (changedKeys.size > 0) schedule();
+    changed(version === null && stored.version === 0 ? Object.keys(values()) : []);
+    accept(stored);
   }
 
-  function merge(theirs: SettingsValues): SettingsValues {
+  function accept(stored: UserSettings): void {
+    version = stored.version;
     const mine = values();
-    const merged: Record<string, unknown> = { ...theirs };
-    for (const key of changedKeys) {
+    const merged: Record<string, unknown> = { ...stored.settings };
+    for (const key in marks) {
       if (Object.hasOwn(mine, key)) merged[key] = mine[key];
       else delete merged[key];
     }
-    return merged;
+    show(merged);
   }
 
-  function schedule(): void {
+  function changed(keys: readonly string[]): void {
+    for (const key of keys) marks[key] = true;
+    unwritten.save(marks);
     clearTimeout(timer);
-    timer = setTimeout(() => void push(MAX_ATTEMPTS), writeAfterMs);
+    if (Object.keys(marks).length > 0) timer = setTimeout(() => void push(MAX_ATTEMPTS), writeAfterMs);
   }
 
   async function push(attempts: number): Promise<void> {
     if (version === null) return pull();
-    const sent = [...changedKeys];
-    const sentValues = values();
+    const sent = values();
     try {
-      const written = await write({ settings: sentValues, version });
+      const written = await write({ settings: sent, version });
       if (written !== null) {
         version = written;
-        for (const key of sent) if (values()[key] === sentValues[key]) changedKeys.delete(key);
+        for (const key in marks) if (values()[key] === sent[key]) delete marks[key];
+        unwritten.save(marks);
         return;
       }
-      const stored = await read();
-      version = stored.version;
-      show(merge(stored.settings));
+      accept(await read());
       if (attempts > 1) await push(attempts - 1);
     } catch {
-      // The keys stay marked as changed.
+      // The settings stay marked.
     }
   }
 
-  return {
-    pull,
-    changed(keys) {
-      for (const key of keys) changedKeys.add(key);
-      schedule();
-    },
-  };
+  return { pull, changed };
 }
