@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync } from "node:fs";
+import { closeSync, constants, existsSync, globSync, openSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, test, type TestFunction, type TestOptions } from "vitest";
 import { agentBinaries } from "../../daemon/build.ts";
@@ -18,6 +19,7 @@ const isLinux = process.platform === "linux";
 // The shell needs a quarter less processor time than the whole browser without its windows.
 const CHROMIUMS = ["lib/chromium/chromium-headless-shell", "bin/chromium", "bin/chromium-browser", "bin/google-chrome"];
 const chromiumPath = CHROMIUMS.map((path) => join("/usr", path)).find((path) => existsSync(path));
+const TMPFS = 0x01021994;
 const postgresPrograms = globSync("/usr/lib/postgresql/*/bin").findLast((path) => existsSync(join(path, "pg_dump")));
 
 export const machine = {
@@ -46,6 +48,8 @@ export const machine = {
       (readFileIfReadable("/sys/fs/cgroup/cgroup.controllers") ?? "").split(/\s/).includes("io"),
     "needs a kernel that limits the throughput of block devices",
   ),
+  // Sandboxes of tests have their disks in the temporary folder.
+  directIo: () => unless(hasDirectIo(tmpdir()), `needs a file system with direct I/O at ${tmpdir()}`),
   // Sandboxes made by runc, or by the runtime that BERTH_OCI_RUNTIME names.
   async oci(): Promise<Missing> {
     const probe = await probeOci(readConfig(process.env).config.ociRuntime);
@@ -78,4 +82,18 @@ function unless(isThere: unknown, reason: string): Missing {
 function answers(command: string, word: string): boolean {
   const [program = "", ...args] = command.split(" ");
   return spawnSync(program, args, { encoding: "utf8" }).stdout?.includes(word) ?? false;
+}
+
+// Recent kernels accept the flag for files in memory too.
+function hasDirectIo(folder: string): boolean {
+  if (statfsSync(folder).type === TMPFS) return false;
+  const path = join(folder, `berth-direct-io-${process.pid}`);
+  try {
+    closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_DIRECT, 0o600));
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(path, { force: true });
+  }
 }

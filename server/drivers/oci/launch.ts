@@ -6,7 +6,7 @@ import type { SandboxSpec } from "../driver.ts";
 import { processLimits } from "../host/isolation/host-limits.ts";
 import { PLAIN_PATH } from "../host/run.ts";
 import type { NamedVolumes } from "../host/named-volumes/named-volumes.ts";
-import type { Volumes } from "../host/disks/volumes.ts";
+import { bypassPageCache, type Volumes } from "../host/disks/volumes.ts";
 import { bundleConfig } from "./bundle.ts";
 import type { Cgroups } from "./cgroups/cgroups.ts";
 import { openControlFolder } from "./filesystem/control-folder.ts";
@@ -94,8 +94,13 @@ export async function launchContainer(
   });
   writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
   if (!kind.opaque) cgroups.limitSocketBuffers(id, (template.memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE);
-  await runtime.start(id, { bundle: folder, pidFile: pidFileOf(folder), limits: processLimits(template), privateMounts }, signal);
   const devices = [volumes.deviceOf(folder), ...namedVolumes.devicesIn(folder)].filter((device) => device !== undefined);
+  const bypasses = Promise.all(devices.map(bypassPageCache));
+  try {
+    await runtime.start(id, { bundle: folder, pidFile: pidFileOf(folder), limits: processLimits(template), privateMounts }, signal);
+  } finally {
+    await bypasses;
+  }
   if (diskWriteLimitMib > 0) for (const device of devices) cgroups.limitWrites(id, device, diskWriteLimitMib * 1024 * 1024);
 }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -70,6 +71,20 @@ describeWith(missing, "the resources of a sandbox", () => {
     expect(Number(/, ([\d.]+) s,/.exec(output)?.[1])).toBeGreaterThan(1.5);
     await destroy(writer);
   });
+
+  testWith(
+    [machine.directIo(), machine.command("fincore", "util-linux-extra")],
+    "what is written does not fill the host's memory",
+    async () => {
+      const writer = await sandboxes.create({ diskMb: 512 });
+      await writer.sh("dd if=/dev/zero of=big bs=1M count=64 conv=fsync 2>&1");
+      const image = join(sandboxes.dataDir, "sandboxes", writer.id, "volume.img");
+      const { stdout } = spawnSync("fincore", ["--bytes", "--noheadings", "--output", "RES", image], { encoding: "utf8" });
+      expect(stdout.trim()).toMatch(/^\d+$/);
+      expect(Number(stdout)).toBeLessThan(32 * MiB);
+      await destroy(writer);
+    },
+  );
 
   test("the disk is bounded in bytes, and a full one can still be hibernated and resumed", async () => {
     const filler = await sandboxes.create({ diskMb: 64 });

@@ -125,6 +125,14 @@ async function mountImage(image: string, mountPoint: string, attached: string | 
   await mustRun("mount", ["-t", "ext4", "-o", `loop,${MOUNT_OPTIONS}`, image, mountPoint]);
 }
 
+// Writes to the loop device with this number, such as 7:3, no longer pass through the host's page cache. The kernel would write
+// what it has gathered there in bursts, hundreds of megabytes in a row, and syncs of other files would wait for them. No-op if the
+// file system of the image cannot do that.
+export async function bypassPageCache(device: string): Promise<void> {
+  const name = nameOfDevice(device);
+  if (name !== undefined) await run("losetup", ["--direct-io=on", `/dev/${name}`]).catch(() => undefined);
+}
+
 // Returns false if the image is still attached to the device after the timeout.
 async function untilReleased(device: string, image: string): Promise<boolean> {
   for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; performance.now() < endMs; await sleep(2))
