@@ -18,11 +18,12 @@ const CHUNK_BYTES = 64 * 1024;
 const LIMITS: ArchiveLimits = { files: 65_000, bytes: 4_000_000_000, nameBytes: 16 * 1024 * 1024 };
 const INCOMPLETE = "INCOMPLETE.txt";
 const DEFLATED = 8;
+// The zip format cannot express earlier dates.
 const EARLIEST = new Date(1980, 0, 1);
 const MAX_LISTED = 20;
 
-// Streams a folder as a zip, with few chunks of one file in memory at a time. zlib compresses, because the daemon runs JavaScript
-// without the optimizing compilers and would need twenty times as long. A note in the archive lists files that did
+// Streams a folder as a zip, with a few chunks of one file in memory at a time. Node's zlib compresses it: the daemon runs without V8's
+// optimizing compilers, and without them a compressor in JavaScript takes up to twenty times as long. A note in the archive lists files that did
 // not fit. Stops when the caller disconnects.
 export async function sendArchive(folder: string, response: ServerResponse, limits = LIMITS): Promise<void> {
   const disconnected = new AbortController();
@@ -71,13 +72,12 @@ export async function sendArchive(folder: string, response: ServerResponse, limi
 
   // Packs exactly `size` bytes, even if the file is growing.
   async function pack(path: string, mtime: Date, file: FileHandle, size: number): Promise<void> {
-    // The zip format cannot express earlier dates.
     const entry: ZipInputFile = {
       filename: path,
       size: 0,
       crc: 0,
       compression: DEFLATED,
-      mtime: mtime.getFullYear() < 1980 ? EARLIEST : mtime,
+      mtime: mtime < EARLIEST ? EARLIEST : mtime,
     };
     zip.add(entry);
     const compressor = createDeflateRaw({ level: 3 });

@@ -12,7 +12,7 @@ const TARGET_MS = 50;
 const NO_INPUT = "no input";
 // Longer than everything that an input causes, except a save.
 const SETTLE_MS = 1_200;
-// Autosave starts a second after the last key, and the changes of the file are shown shortly after it.
+// Autosave starts a second after the last key. The page then shows the saved state and the changes of the file.
 const BEFORE_AUTOSAVE_MS = 800;
 const AUTOSAVE_MS = 1_800;
 
@@ -43,8 +43,8 @@ export const benchmark: Benchmark = {
   },
 };
 
-// Every input is measured with everything that it causes: the answer of the server, rendering, and in a row of its own the save. The mouse is used directly, because
-// a locator's own checks run in the page too.
+// Every input is measured with everything that it causes, such as the server's answer and rendering. The save after a key has its own row.
+// The mouse is used directly, because a locator's own checks run in the page too.
 async function* use(page: Page): AsyncGenerator<[string, number]> {
   const during = await createMeter(page);
   const item = (name: string) => page.getByRole("treeitem", { name, exact: true });

@@ -125,9 +125,9 @@ async function mountImage(image: string, mountPoint: string, attached: string | 
   await mustRun("mount", ["-t", "ext4", "-o", `loop,${MOUNT_OPTIONS}`, image, mountPoint]);
 }
 
-// Writes to the loop device with this number, such as 7:3, no longer pass through the host's page cache. The kernel would write
-// what it has gathered there in bursts, hundreds of megabytes in a row, and syncs of other files would wait for them. No-op if the
-// file system of the image cannot do that.
+// Switches the loop device with this number, such as 7:3, to direct I/O. Otherwise the kernel collects its writes in the host's page
+// cache and flushes hundreds of megabytes at once, which delays the syncs of other files. No-op if the file system of the image does not
+// support direct I/O.
 export async function bypassPageCache(device: string): Promise<void> {
   const name = nameOfDevice(device);
   if (name !== undefined) await run("losetup", ["--direct-io=on", `/dev/${name}`]).catch(() => undefined);

@@ -8,7 +8,7 @@ export interface SettingText {
   description: string;
 }
 
-// How the settings page describes the settings.
+// The titles and descriptions on the settings page.
 export const SETTING_TEXTS: Record<SettingName, SettingText> = {
   theme: {
     group: "Appearance",

@@ -1,5 +1,5 @@
-// The table of personal settings: the name in JSON, the default and the allowed values of each. How the settings page describes
-// them is in editor/settings/setting-texts.ts, which loads with that page.
+// The table of personal settings: the name in JSON, the default and the allowed values of each. Their titles and descriptions are in
+// editor/settings/setting-texts.ts, which loads with the settings page.
 export type Setting = { key: string } & SettingType;
 
 export type SettingType =
