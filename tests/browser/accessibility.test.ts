@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { contrastFaults, seriousFaults } from "../support/browser/axe.ts";
-import { editor, eventually, expectGone, openFile, screenText, expectVisible, treeItem } from "../support/browser/workspace.ts";
+import { editor, eventually, expectGone, hasFocus, openFile, screenText, expectVisible, treeItem } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.rs": "pub const ANSWER: u8 = 42;\n" };
@@ -55,6 +55,24 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     await eventually(() => workspace.read("src/main.rs")).toBe("// first\npub const ANSWER: u8 = 42;\n");
   });
 
+  test("the palette keeps the focus while it is open, and returns it when it closes", async () => {
+    const { page } = await suite.sharedWorkspace(files);
+    await openFile(page, "README.md");
+    const palette = page.getByRole("dialog", { name: "Go to file" });
+    const field = palette.getByRole("combobox");
+    const closings = [() => page.keyboard.press("Escape"), () => page.keyboard.press("Tab"), () => page.mouse.click(20, 500)];
+    for (const close of closings) {
+      await editor(page).click();
+      await page.keyboard.press("Control+P");
+      await expectVisible(field);
+      await page.locator(".xterm-helper-textarea").first().focus();
+      expect(await hasFocus(field)).toBe(true);
+      await close();
+      await expectGone(palette);
+      expect(await hasFocus(editor(page))).toBe(true);
+    }
+  });
+
   test("the workspace works at the width of a phone", async () => {
     const workspace = await suite.sharedWorkspace(files);
     await using page = await workspace.another({}, { viewport: { width: 390, height: 780 } });
@@ -89,7 +107,7 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     await expectVisible(editor(page));
     await page.keyboard.press("F1");
     await expectVisible(page.getByRole("combobox"));
-    const found: Record<string, string[]> = { palette: await seriousFaults(page, "dialog") };
+    const found: Record<string, string[]> = { palette: await seriousFaults(page, ".scrim") };
     await page.keyboard.press("Escape");
     await treeItem(page, "README.md").click({ button: "right" });
     await expectVisible(page.getByRole("menuitem", { name: "Rename" }));

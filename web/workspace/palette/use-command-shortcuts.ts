@@ -8,7 +8,7 @@ export function useCommandShortcuts(commands: Command[] | null): void {
   const early = useRef<KeyboardEvent>(null);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (document.querySelector("dialog[open]")) return;
+      if (document.querySelector("dialog[open], .scrim")) return;
       if (commands === null && !((event.ctrlKey || event.metaKey) && EARLY_KEYS.test(event.key))) return;
       const command = commands?.find((candidate) => isMeant(candidate, event));
       if (commands === null) early.current = event;

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 
 export interface Choice {
   id: string;
@@ -23,9 +23,11 @@ interface Props extends Choices {
   onClose: () => void;
 }
 
-// A dialog with a text field and the choices that match it.
+// A dialog with a text field and the choices that match it. It is a popover over a scrim, because for a modal <dialog> the browser
+// computes the styles of the whole page again.
 export function ChoiceDialog({ title, field, placeholder, results, text, onText, choices, note, isCurrent, onClose }: Props) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const scrim = useRef<HTMLDivElement>(null);
+  const input = useRef<HTMLInputElement>(null);
   const listId = useId();
   const [selected, setSelected] = useState(0);
   // Enter may be pressed before the results for the typed text arrive. The choice is made when they do.
@@ -33,15 +35,22 @@ export function ChoiceDialog({ title, field, placeholder, results, text, onText,
   const currentIndex = Math.min(selected, choices.length - 1);
   const current = choices[currentIndex];
 
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => {
+    const previousFocus = document.activeElement;
+    scrim.current?.showPopover();
+    input.current?.focus();
+    return () => {
+      if (previousFocus instanceof HTMLElement && input.current === document.activeElement) previousFocus.focus();
+    };
+  }, []);
   useEffect(() => {
-    dialog.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+    scrim.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [current?.id]);
 
   const choose = (choice: Choice | undefined) => {
     if (!choice) return;
     onClose();
-    // While the dialog is open, nothing else can take the focus.
+    // The dialog first restores the focus. Then the choice may move it.
     setTimeout(choice.run);
   };
   useEffect(() => {
@@ -50,44 +59,50 @@ export function ChoiceDialog({ title, field, placeholder, results, text, onText,
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
     if (event.key === "Enter") setEntered(true);
+    else if (event.key === "Tab") onClose();
     else if (step !== undefined) setSelected((at) => Math.max(0, Math.min(choices.length - 1, at + step)));
     else return;
     event.preventDefault();
   };
 
   return (
-    <dialog
-      ref={dialog}
-      className="palette"
-      aria-label={title}
-      onClose={onClose}
-      onClick={(event) => event.target === dialog.current && onClose()}
+    <div
+      ref={scrim}
+      popover="auto"
+      className="scrim"
+      onToggle={(event) => event.newState === "closed" && onClose()}
+      onClick={(event) => event.target === scrim.current && onClose()}
+      onMouseDown={(event) => event.target !== input.current && event.preventDefault()}
+      // A part of the page that asks for the focus does not get it, as with a modal dialog.
+      onBlur={({ relatedTarget }) => relatedTarget && input.current?.focus()}
     >
-      <input
-        autoFocus
-        role="combobox"
-        aria-expanded="true"
-        aria-controls={listId}
-        aria-activedescendant={current && `${listId}-${currentIndex}`}
-        aria-label={field}
-        placeholder={placeholder}
-        spellCheck={false}
-        value={text}
-        onKeyDown={onKeyDown}
-        onChange={(event) => {
-          onText(event.target.value);
-          setSelected(0);
-          setEntered(false);
-        }}
-      />
-      {note && <div className="note">{note}</div>}
-      <ul id={listId} role="listbox" aria-label={results} hidden={choices.length === 0}>
-        {choices.map((choice, index) => (
-          <li key={choice.id} id={`${listId}-${index}`} role="option" aria-selected={choice === current} onClick={() => choose(choice)}>
-            {choice.content}
-          </li>
-        ))}
-      </ul>
-    </dialog>
+      <div role="dialog" aria-label={title} className="palette">
+        <input
+          ref={input}
+          role="combobox"
+          aria-expanded="true"
+          aria-controls={listId}
+          aria-activedescendant={current && `${listId}-${currentIndex}`}
+          aria-label={field}
+          placeholder={placeholder}
+          spellCheck={false}
+          value={text}
+          onKeyDown={onKeyDown}
+          onChange={(event) => {
+            onText(event.target.value);
+            setSelected(0);
+            setEntered(false);
+          }}
+        />
+        {note && <div className="note">{note}</div>}
+        <ul id={listId} role="listbox" aria-label={results} hidden={choices.length === 0}>
+          {choices.map((choice, index) => (
+            <li key={choice.id} id={`${listId}-${index}`} role="option" aria-selected={choice === current} onClick={() => choose(choice)}>
+              {choice.content}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
   );
 }
