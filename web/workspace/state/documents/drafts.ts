@@ -23,7 +23,10 @@ export function openDrafts(sandboxId: string): Drafts {
   // Fails open: without IndexedDB (private mode, or blocked in a frame) there are no drafts.
   async function run<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T | null> {
     try {
-      const request = work((await (database ??= openDatabase())).transaction(STORE, mode).objectStore(STORE));
+      const transaction = (await (database ??= openDatabase())).transaction(STORE, mode);
+      const request = work(transaction.objectStore(STORE));
+      // A page that is left takes no more events, and a transaction that waits for them would be aborted.
+      transaction.commit();
       return await new Promise<T>((resolve, reject) => {
         request.addEventListener("success", () => resolve(request.result));
         request.addEventListener("error", () => reject(request.error ?? new Error("IndexedDB request failed")));
