@@ -76,16 +76,18 @@ describeWith(await machine.oci(), "work of a call", () => {
 const KINDS = ["queries", "syncs", "programs"] as const;
 
 // These depend on the time: a create that waits for its sandbox looks for a warm one meanwhile, cached keys expire, and webhooks are
-// sent after the answer.
-const TIMED = /select "id" from "sessions" where "state" = \? and "template"|data_version|from "keys"|webhook_/;
+// sent and the disks of destroyed sandboxes unmounted after the answer.
+const TIMED = /select "id" from "sessions" where "state" = \? and "template"|data_version|from "keys"|webhook_|program umount/;
 
 function leastWork(rounds: readonly (readonly string[])[]): Work {
+  const countStarting = (lines: readonly string[], start: string) =>
+    lines.filter((line) => line.startsWith(start) && !TIMED.test(line)).length;
   // Timers that an earlier request has started count for that one.
   const ofRequest = (kind: string) => (lines: readonly string[]) => {
     const newest = Math.max(...lines.map((line) => Number(/^(\d+) /.exec(line)?.[1] ?? 0)));
-    return lines.filter((line) => line.startsWith(`${newest} ${kind}`) && !TIMED.test(line)).length;
+    return countStarting(lines, `${newest} ${kind}`);
   };
-  const ofServer = (kind: string) => (lines: readonly string[]) => lines.filter((line) => line.startsWith(kind)).length;
+  const ofServer = (kind: string) => (lines: readonly string[]) => countStarting(lines, kind);
   const least = (countOf: (lines: readonly string[]) => number) => Math.min(...rounds.map(countOf));
   return { queries: least(ofRequest("query")), syncs: least(ofRequest("sync")), programs: least(ofServer("program")) };
 }

@@ -28,7 +28,7 @@ describeInBrowser("ports and their previews", (suite) => {
     await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
     await expectVisible(editor(page));
     await page.getByRole("combobox", { name: "Size of the page" }).selectOption("Phone, 390 × 844");
-    expect(await page.frames()[1]!.evaluate("innerWidth")).toBe(390);
+    await eventually(() => page.frames()[1]!.evaluate("innerWidth")).toBe(390);
     expect(await seriousFaults(page)).toEqual([]);
     await tab(page, "Port 4321").press("Delete");
     await expectGone(page.locator("iframe"));
