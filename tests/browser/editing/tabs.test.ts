@@ -89,9 +89,13 @@ describeInBrowser("tabs and editor groups", (suite) => {
     await eventually(() => list(2)).toEqual([b, d, a]);
     await page.getByRole("tab", { name: d }).press("Delete");
 
-    // A middle click closes; the shortcut opens again, in the same group.
+    // A middle click closes, and does not paste the text that was selected last; the shortcut opens again, in the same group.
+    await page.getByLabel(`Text of ${a}`).click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.press("ArrowRight");
     await page.getByRole("tab", { name: b }).click({ button: "middle" });
     await eventually(() => list(2)).toEqual([a]);
+    expect((await page.getByLabel(`Text of ${a}`).innerText()).split("text")).toHaveLength(2);
     await page.keyboard.press("Alt+Shift+T");
     await eventually(() => list(2)).toEqual([a, b]);
     await page.getByRole("tab", { name: b }).click({ button: "right" });

@@ -50,8 +50,9 @@ export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
       draggable
       onDragStart={onDragStart}
       onDragEnd={tabDrag.end}
-      // A middle click would start to scroll the page.
-      onMouseDown={(event) => event.button === 1 && event.preventDefault()}
+      // A middle click would start to scroll the page, and paste the selected text into the editor on Linux.
+      onMouseDown={keepMiddleClick}
+      onMouseUp={keepMiddleClick}
       onAuxClick={(event) => event.button === 1 && closeThis()}
       onContextMenu={onContextMenu}
       role="presentation"
@@ -79,6 +80,8 @@ export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
     </div>
   );
 }
+
+const keepMiddleClick = (event: MouseEvent) => void (event.button === 1 && event.preventDefault());
 
 function useFileStatus(path: string | null): { unsaved: boolean; gone: boolean } {
   const file = useWorkspaceState("documents", (state) => (path === null ? undefined : state.files[path]));
