@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import type { SandboxId } from "@berth/contract";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nameOf } from "../../server/drivers/kubernetes/cluster/names.ts";
 import { sandboxOf } from "../../server/drivers/kubernetes/pods/pod-watch.ts";
@@ -11,7 +10,7 @@ import { createEgressTokens } from "../../server/egress/egress-tokens.ts";
 import { createSecrets } from "../../server/secrets/secrets.ts";
 import { createApi } from "../support/servers/api.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
-import { eventually, launchChromium, openWorkspace, screenText, typeInTerminal } from "../support/browser/workspace.ts";
+import { eventually, shareChromium, openWorkspace, screenText, typeInTerminal } from "../support/browser/workspace.ts";
 import { describeWith, machine, testWith, type Missing } from "../support/machine.ts";
 import { openSeverableProxy, type SeverableProxy } from "../support/servers/severable-proxy.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
@@ -179,16 +178,10 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, { missing
     });
 
     describeWith(machine.chromium, "in the browser", () => {
-      let browser: Browser;
-      beforeAll(async () => {
-        browser = await launchChromium();
-      });
-      afterAll(() => browser?.close());
-
       test("a terminal continues on another replica when its own is killed, and loses no output", async () => {
         const front = { ...servers[1]!, api: apis()[1]! };
         inFront = 0;
-        await using workspace = await openWorkspace(front, browser);
+        await using workspace = await openWorkspace(front, await shareChromium());
         await typeInTerminal(workspace.page, "export KEPT=yes; (for i in $(seq 60); do echo line-$i; sleep 0.1; done)\n");
         await eventually(() => screenText(workspace.page)).toContain("line-5");
         await servers[0]!.kill();

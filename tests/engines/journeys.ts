@@ -4,11 +4,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { VolumeList } from "@berth/contract";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
-import { editor, eventually, launchChromium, openWorkspace, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
+import { editor, eventually, shareChromium, openWorkspace, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
 import { runCli } from "../support/servers/cli.ts";
 import { describeWith, machine, testWith, type Missing } from "../support/machine.ts";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
@@ -236,14 +235,8 @@ export function engineJourneys(
       await berth.api.call("DELETE", `/api/b2b/sessions/${neighbour.sessionId}`);
     });
     describeWith(sameInVariants ?? machine.chromium, "in the browser", () => {
-      let browser: Browser;
-      beforeAll(async () => {
-        browser = await launchChromium();
-      });
-      afterAll(() => browser?.close());
-
       test("a person edits a file and uses the terminal, before and after pause and resume", async () => {
-        await using workspace = await openWorkspace(berth, browser, { files: { "a.txt": "before\n" } });
+        await using workspace = await openWorkspace(berth, await shareChromium(), { files: { "a.txt": "before\n" } });
         const { page } = workspace;
         await openFile(page, "a.txt");
         await typeInTerminal(page, "echo changed-in-terminal > a.txt\n");

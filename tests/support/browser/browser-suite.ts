@@ -4,8 +4,8 @@ import { startBerth, type Berth } from "../servers/berth.ts";
 import {
   closeTabs,
   expectGone,
-  launchChromium,
   openWorkspace,
+  shareChromium,
   showFiles,
   type OpenedWorkspace,
   type WorkspaceOptions,
@@ -70,8 +70,8 @@ export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => 
 
     beforeAll(async () => {
       berth = all.use(await startBerth(await settings?.(all, suite)));
-      browser = await launchChromium();
-      all.defer(() => browser.close());
+      browser = await shareChromium();
+      all.defer(async () => void (await Promise.all(browser.contexts().map((context) => context.close()))));
     });
     afterAll(() => all.disposeAsync());
 

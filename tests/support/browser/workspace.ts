@@ -32,6 +32,18 @@ export function launchChromium(extra: string[] = []): Promise<Browser> {
   return chromium.launch({ args, ...(installed.chromium !== undefined && { executablePath: installed.chromium }) });
 }
 
+// Names the shared browser for leaks.ts.
+const SHARED_BROWSER_FLAG = "--berth-shared-browser";
+let sharedBrowser: Promise<Browser> | undefined;
+
+// The browser of all suites that this worker runs, because a browser of its own would cost each of them half a second of processor
+// time. It ends with the worker.
+export function shareChromium(): Promise<Browser> {
+  return (sharedBrowser ??= launchChromium([SHARED_BROWSER_FLAG]).then((browser) =>
+    browser.on("disconnected", () => (sharedBrowser = undefined)),
+  ));
+}
+
 // A session with files whose workspace is open in a browser.
 export interface OpenedWorkspace extends AsyncDisposable {
   session: Session;

@@ -29,7 +29,9 @@ function children(): string[] {
       .filter((pid) => parentOf(pid) === process.pid)
       .map((pid) => `${pid} ${commandOf(pid)}`)
       // These end with the worker that runs the files.
-      .filter((child) => !["esbuild", "run-worker.ts", "berth-shared-postgres"].some((name) => child.includes(name)))
+      .filter(
+        (child) => !["esbuild", "run-worker.ts", "berth-shared-postgres", "--berth-shared-browser"].some((name) => child.includes(name)),
+      )
   );
 }
 
