@@ -4,26 +4,30 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { spawn as spawnOnTerminal } from "@lydell/node-pty";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findLockHolder } from "../../server/data-folder/data-folder-lock.ts";
 import { readCgroupLayout } from "../../server/drivers/oci/cgroups/cgroup-layouts.ts";
 import { cgroupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
-import { cliEnv, cliPath, runCli, type CliPlace } from "../support/servers/cli.ts";
-import { describeWith, machine } from "../support/machine.ts";
+import { cliEnv, cliPath, runCli, runCliHere, type CliPlace } from "../support/servers/cli.ts";
+import { describeWith, machine, testWith } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-describeWith(await machine.oci(), "berth down", () => {
+const ociMissing = await machine.oci();
+
+describeWith(ociMissing, "berth down", () => {
   test("--delete after kill -9 leaves no mount, loop device, control group, process or file of the installation", async () => {
     await daemonRuntime();
-    await using berth = await startBerth({ BERTH_POOL_SIZE: "2", BERTH_HIBERNATE_AFTER: "0" });
+    await using berth = await startBerth({ BERTH_HIBERNATE_AFTER: "0" });
     const place = realpathSync(berth.dataDir);
     const hibernated = await berth.api.create({ autoStartAgent: false });
     await step(berth, hibernated.sessionId, "pause");
     await waitForRow(berth, "select count(*) as n from sessions where state = 'paused' and hibernated = 1", 1);
     await berth.stop();
 
-    await berth.start({ BERTH_HIBERNATE_AFTER: "1h" });
+    const failpoint = join(berth.dataDir, "failpoint");
+    writeFileSync(failpoint, "");
+    await berth.start({ BERTH_POOL_SIZE: "2", BERTH_HIBERNATE_AFTER: "1h", BERTH_TEST_FAILPOINT: failpoint });
     const create = () => berth.api.create({ autoStartAgent: false, envVars: { NAME: "value" } });
     const running = await create();
     await berth.api.exec(running.sandboxId, "(sleep 1000 > /dev/null 2>&1 &)");
@@ -32,14 +36,14 @@ describeWith(await machine.oci(), "berth down", () => {
     const paused = await berth.api.create({ autoStartAgent: false, volumes });
     await step(berth, paused.sessionId, "pause");
     const orphan = await create();
-    await berth.stop();
 
     // The server dies during a create, when the sandbox exists and the row is still in a step. A create with variables always has
     // such a step, also with a sandbox from the pool.
-    await berth.start({ BERTH_HIBERNATE_AFTER: "1h", BERTH_TEST_FAILPOINT: "create.started" });
     await waitForRow(berth, "select count(*) as n from sessions where state = 'warm'", 2);
+    writeFileSync(failpoint, "create.started");
     await expect(create()).rejects.toThrow("fetch failed");
     await berth.died();
+    rmSync(failpoint);
     change(berth, "delete from sessions where id = ?", orphan.sessionId);
     // The interrupted create, a warm sandbox and, if the pool was faster than the crash, the next one.
     const discarded = count(berth, "select count(*) as n from sessions where state in ('creating', 'warm', 'warming')");
@@ -59,7 +63,7 @@ describeWith(await machine.oci(), "berth down", () => {
     expect(code).toBe(0);
     expect(findRemains(place)).toEqual([]);
 
-    const again = await runCli(berth, "down", "--delete");
+    const again = await runCliHere(berth, "down", "--delete");
     expect(again.code).toBe(0);
     expect(again.stdout).toContain(`No installation of Berth was found in ${berth.dataDir}`);
     expect(existsSync(berth.dataDir)).toBe(false);
@@ -77,7 +81,7 @@ describeWith(await machine.oci(), "berth down", () => {
     writeFileSync(join(berth.dataDir, "notes.txt"), "an operator's own file");
 
     // Without a terminal and without --yes nothing happens.
-    const refused = await runCli(berth, "down");
+    const refused = await runCliHere(berth, "down");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain("Add --yes");
     expect((await fetch(`${berth.url}/readyz`)).status).toBe(200);
@@ -87,7 +91,7 @@ describeWith(await machine.oci(), "berth down", () => {
     expect(report).toMatchObject({ server: expect.any(Number), ended: { paused: 2, destroyed: 0, orphans: 0, failures: [] }, files: null });
     await berth.died();
     expect(findRemains(place).filter((line) => !line.startsWith("file"))).toEqual([]);
-    const again = await runCli(berth, "down");
+    const again = await runCliHere(berth, "down");
     expect(again.code).toBe(0);
     expect(again.stdout).toMatch(/^There was nothing to stop\.\n2 sessions can be resumed after the next start/);
 
@@ -106,27 +110,6 @@ describeWith(await machine.oci(), "berth down", () => {
     expect(findRemains(place)).toEqual([`file ${place}`, `file ${place}/notes.txt`]);
   }, 240_000);
 
-  test("refuses to stop a server that systemd would start again, and names the unit", async () => {
-    await daemonRuntime();
-    await using berth = await startBerth({ BERTH_DRIVER: "process" });
-    const unit = `berth-test-${process.pid}.service`;
-    const group = join(readCgroupLayout().hierarchies.at(-1)!, unit);
-    const pid = (await findLockHolder(berth.dataDir)) as number;
-    mkdirSync(group);
-    try {
-      writeFileSync(join(group, "cgroup.procs"), String(pid));
-      const { code, stderr } = await runCli(berth, "down", "--yes");
-      expect({ code, stderr }).toEqual({
-        code: 1,
-        stderr: `berth: The server runs as the unit ${unit}, which would restart it. Stop it first: systemctl stop ${unit}\n`,
-      });
-      expect((await fetch(`${berth.url}/readyz`)).status).toBe(200);
-    } finally {
-      await berth.kill();
-      rmdirSync(group);
-    }
-  }, 120_000);
-
   test("--delete cleans up after a data folder that was deleted while sandboxes ran", async () => {
     await daemonRuntime();
     await using berth = await startBerth();
@@ -141,29 +124,72 @@ describeWith(await machine.oci(), "berth down", () => {
   }, 240_000);
 });
 
-test("berth down asks for confirmation at a terminal, and a no changes nothing", async () => {
-  await daemonRuntime();
-  await using berth = await startBerth({ BERTH_DRIVER: "process" });
-  const session = await berth.api.create({ autoStartAgent: false });
-  const asked = await answer(berth, "n\r", "--delete");
-  expect(asked.output).toContain("the server (process");
-  expect(asked.output).toContain("1 session and its files are deleted permanently");
-  expect(asked.output).toContain("Nothing was changed.");
-  expect(asked.code).toBe(1);
-  expect((await berth.api.exec(session.sandboxId, "echo alive")).stdout).toBe("alive\n");
+describe("berth down of a server that runs", () => {
+  let berth: Berth;
+  const resources = new AsyncDisposableStack();
+  beforeAll(async () => {
+    await daemonRuntime();
+    berth = await startBerth({ BERTH_DRIVER: "process" });
+  });
+  afterAll(async () => {
+    await berth?.[Symbol.asyncDispose]();
+    await resources.disposeAsync();
+  });
+  const isReady = async () => (await fetch(`${berth.url}/readyz`)).status === 200;
 
-  const agreed = await answer(berth, "y\r", "--delete");
-  expect(agreed.output).toContain("Destroyed 1 session and its files.");
-  expect(agreed.code).toBe(0);
-  await berth.died();
-  expect(existsSync(berth.dataDir)).toBe(false);
-}, 180_000);
+  test("refuses settings that differ from the server's", async () => {
+    const { code, stderr } = await runCliHere({ ...berth, env: { ...berth.env, BERTH_DRIVER: "oci" } }, "down", "--yes");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/The server \(process \d+\) has a different BERTH_DRIVER than this command/);
+    expect(await isReady()).toBe(true);
+  });
+
+  testWith(ociMissing, "refuses to stop a server that systemd would start again, and names the unit", async () => {
+    const unit = `berth-test-${process.pid}.service`;
+    const [ofUnit, ofNoUnit] = [unit, `berth-test-${process.pid}`].map((name) => join(readCgroupLayout().hierarchies.at(-1)!, name));
+    const pid = (await findLockHolder(berth.dataDir)) as number;
+    const moveTo = (group: string) => {
+      mkdirSync(group);
+      writeFileSync(join(group, "cgroup.procs"), String(pid));
+    };
+    try {
+      moveTo(ofUnit!);
+      const { code, stderr } = await runCliHere(berth, "down", "--yes");
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `berth: The server runs as the unit ${unit}, which would restart it. Stop it first: systemctl stop ${unit}\n`,
+      });
+      expect(await isReady()).toBe(true);
+    } finally {
+      moveTo(ofNoUnit!);
+      rmdirSync(ofUnit!);
+      // When the server has ended.
+      resources.defer(() => rmdirSync(ofNoUnit!));
+    }
+  });
+
+  test("asks for confirmation at a terminal, and a no changes nothing", async () => {
+    const session = await berth.api.create({ autoStartAgent: false });
+    const asked = await answer(berth, "n\r", "--delete");
+    expect(asked.output).toContain("the server (process");
+    expect(asked.output).toContain("1 session and its files are deleted permanently");
+    expect(asked.output).toContain("Nothing was changed.");
+    expect(asked.code).toBe(1);
+    expect((await berth.api.exec(session.sandboxId, "echo alive")).stdout).toBe("alive\n");
+
+    const agreed = await answer(berth, "y\r", "--delete");
+    expect(agreed.output).toContain("Destroyed 1 session and its files.");
+    expect(agreed.code).toBe(0);
+    await berth.died();
+    expect(existsSync(berth.dataDir)).toBe(false);
+  });
+});
 
 test("berth down says where it looked if there is no installation, and creates nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "berth-empty-"));
   const env = { BERTH_DATA_DIR: join(folder, "data"), BERTH_DRIVER: "process" };
   for (const args of [["down"], ["down", "--delete"]]) {
-    const { code, stdout } = await runCli({ env, dataDir: folder }, ...args);
+    const { code, stdout } = await runCliHere({ env, dataDir: folder }, ...args);
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: `There was nothing to stop.\nNo installation of Berth was found in ${env.BERTH_DATA_DIR}. Set BERTH_DATA_DIR to its data folder.\n`,
@@ -172,15 +198,6 @@ test("berth down says where it looked if there is no installation, and creates n
   expect(readdirSync(folder)).toEqual([]);
   rmSync(folder, { recursive: true });
 });
-
-test("berth down refuses settings that differ from the running server's", async () => {
-  await daemonRuntime();
-  await using berth = await startBerth({ BERTH_DRIVER: "process" });
-  const { code, stderr } = await runCli({ ...berth, env: { ...berth.env, BERTH_DRIVER: "oci" } }, "down", "--yes");
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/The server \(process \d+\) has a different BERTH_DRIVER than this command/);
-  expect((await fetch(`${berth.url}/readyz`)).status).toBe(200);
-}, 120_000);
 
 interface Down {
   code: number;

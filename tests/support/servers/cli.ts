@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { runCommand } from "./run-command.ts";
 
 export const cliPath = join(import.meta.dirname, "../../../cli/bin.js");
 
@@ -19,6 +20,9 @@ export function runCli(place: CliPlace, ...args: string[]): Promise<{ code: numb
     );
   });
 }
+
+// The same in this process, which is cheaper. For commands whose process does not matter to the test.
+export const runCliHere = (place: CliPlace, ...args: string[]) => runCommand(args, { env: cliEnv(place), cwd: process.cwd() });
 
 // Runs `berth … --json` and returns its output. Throws with its error if it fails.
 export async function runCliForJson<Result>(place: CliPlace, ...args: string[]): Promise<Result> {
