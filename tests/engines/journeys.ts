@@ -1,17 +1,20 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { VolumeList } from "@berth/contract";
+import { newId, type Session, type VolumeList } from "@berth/contract";
+import { readConfig } from "../../server/config/config.ts";
+import { openDriver } from "../../server/drivers/index.ts";
+import { silentLog } from "../../server/log.ts";
+import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { editor, eventually, shareChromium, openWorkspace, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
 import { runCli } from "../support/servers/cli.ts";
 import { describeWith, machine, testWith, type Missing } from "../support/machine.ts";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
-import { freePort } from "../support/servers/port.ts";
 
 export interface TestedEngine {
   env: Record<string, string>;
@@ -110,18 +113,29 @@ export function engineJourneys(
 
     // Volumes are mounted by root, on the machine or in the double of a cluster.
     const volumes = machine.root === undefined ? [{ name: "cache", path: "/home/user/cache", mode: "rw" }] : [];
+    const listVolumes = async () => ((await berth.api.call("GET", "/api/b2b/volumes")).body as VolumeList).data;
+    // A session in the default image, which the next journeys share.
+    let kept: Session;
+    let defaultImage: string;
     testWith(sameInVariants, "a killed server finds its sessions again, with their volumes", async () => {
       for (const { name } of volumes) expect((await berth.api.call("POST", "/api/b2b/volumes", { name })).status).toBe(201);
-      const session = await berth.api.create({ volumes });
-      await berth.api.exec(session.sandboxId, "echo kept > note; mkdir -p ~/cache; echo cached > ~/cache/file");
+      kept = await berth.api.create({ volumes });
+      defaultImage = await engine.imageOf(kept.sandboxId);
+      await berth.api.exec(kept.sandboxId, "echo kept > note; mkdir -p ~/cache; echo cached > ~/cache/file");
       await berth.kill();
       await berth.start();
-      expect((await berth.api.exec(session.sandboxId, "cat note ~/cache/file")).stdout).toBe("kept\ncached\n");
-      const listed = async () => ((await berth.api.call("GET", "/api/b2b/volumes")).body as VolumeList).data;
-      expect(await listed()).toMatchObject(volumes.map(({ name }) => ({ name, usedBy: [{ sessionId: session.sessionId, mode: "rw" }] })));
-      await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
-      expect(await engine.leftovers(session.sandboxId)).toEqual([]);
-      for (const { volumeId } of await listed()) expect((await berth.api.call("DELETE", `/api/b2b/volumes/${volumeId}`)).status).toBe(200);
+      expect((await berth.api.exec(kept.sandboxId, "cat note ~/cache/file")).stdout).toBe("kept\ncached\n");
+      const usedBy = [{ sessionId: kept.sessionId, mode: "rw" }];
+      expect(await listVolumes()).toMatchObject(volumes.map(({ name }) => ({ name, usedBy })));
+    });
+
+    testWith(sameInVariants, "egress follows the template's policy", async () => {
+      const ask = (url: string) => {
+        const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
+        return berth.api.exec(kept.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
+      };
+      expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
+      expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
     });
 
     const oneImage = images ? undefined : "this engine has only one image";
@@ -131,14 +145,15 @@ export function engineJourneys(
         sameInVariants,
         "the session of a sandbox that died is paused with its files, and can be resumed",
         async ({ expect: expectHere }) => {
-          const session = await berth.api.create();
-          await berth.api.exec(session.sandboxId, "echo kept > note");
-          await engine.crash(session.sandboxId);
-          const look = async () => (await berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body as { status: string };
+          await engine.crash(kept.sandboxId);
+          const look = async () => (await berth.api.call("GET", `/api/b2b/sessions/${kept.sessionId}`)).body as { status: string };
           await expectHere.poll(look, { timeout: 60_000, interval: 200 }).toMatchObject({ status: "paused" });
-          expect((await step(session, "resume", { autoStartAgent: false })).status).toBe(200);
-          expect((await berth.api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
-          await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+          expect((await step(kept, "resume", { autoStartAgent: false })).status).toBe(200);
+          expect((await berth.api.exec(kept.sandboxId, "cat note ~/cache/file")).stdout).toBe("kept\ncached\n");
+          await berth.api.call("DELETE", `/api/b2b/sessions/${kept.sessionId}`);
+          expect(await engine.leftovers(kept.sandboxId)).toEqual([]);
+          for (const { volumeId } of await listVolumes())
+            expect((await berth.api.call("DELETE", `/api/b2b/volumes/${volumeId}`)).status).toBe(200);
         },
       );
 
@@ -161,13 +176,9 @@ export function engineJourneys(
             expect((await berth.api.exec(session.sandboxId, "cat ran")).stdout).toBe("once\n");
             return { session, path, image: (await details()).image };
           };
-          const before = await berth.api.create();
           const [own, broken] = [await createWith("works", works), await createWith("fails", fails)];
           expect([own.image, await engine.imageOf(own.session.sandboxId)]).toEqual([works, works]);
-          expect([broken.image, await engine.imageOf(broken.session.sandboxId)]).toEqual([
-            undefined,
-            await engine.imageOf(before.sandboxId),
-          ]);
+          expect([broken.image, await engine.imageOf(broken.session.sandboxId)]).toEqual([undefined, defaultImage]);
           expect((await step(own.session, "pause")).status).toBe(200);
           expect((await step(own.session, "resume", { autoStartAgent: false })).status).toBe(200);
           expect((await berth.api.exec(own.session.sandboxId, "cat ran; echo $SHELL_COUNT")).stdout).toBe("once\nonce\n");
@@ -181,59 +192,12 @@ export function engineJourneys(
             ]);
             await berth.api.call("DELETE", `/api/b2b/sessions/${fork.sessionId}`);
           }
-          for (const { sessionId } of [before, own.session, broken.session])
-            await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+          for (const { sessionId } of [own.session, broken.session]) await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
           expect(await engine.leftovers(own.session.sandboxId)).toEqual([]);
         },
       );
-
-      testWith(sameInVariants, "egress follows the template's policy", async () => {
-        const session = await berth.api.create();
-        const ask = (url: string) => {
-          const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
-          return berth.api.exec(session.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
-        };
-        expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
-        expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
-        await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
-      });
     });
 
-    testWith(sameInVariants, "berth down ends every sandbox and keeps the files; with --delete it leaves nothing behind", async () => {
-      const egress = engine.env["BERTH_EGRESS_LISTEN"]?.split(":")[0];
-      const proxy = egress === undefined ? undefined : `${engine.env["BERTH_EGRESS_ADDRESS"]!.split(":")[0]}:${await freePort(egress)}`;
-      await using own = await startBerth({
-        BERTH_LOG_LEVEL: "warn",
-        BERTH_POOL_SIZE: "1",
-        ...engine.env,
-        // This is another installation than the server above, and a warm pool belongs to one installation.
-        BERTH_KUBERNETES_WARM_POOLS: "",
-        BERTH_INSTALLATION: `down-${randomBytes(4).toString("hex")}`,
-        ...(proxy === undefined ? {} : { BERTH_EGRESS_LISTEN: proxy, BERTH_EGRESS_ADDRESS: proxy }),
-      });
-      const neighbour = await berth.api.create();
-      const running = await own.api.create();
-      await own.api.exec(running.sandboxId, "echo kept > note");
-      const paused = await own.api.create();
-      expect((await own.api.call("POST", `/api/b2b/sessions/${paused.sessionId}/pause`)).status).toBe(200);
-      await own.kill();
-
-      const kept = await runCli(own, "down", "--yes", "--json");
-      expect(kept).toMatchObject({ code: 0, stderr: "" });
-      expect(JSON.parse(kept.stdout)).toMatchObject({ ended: { orphans: 0, failures: [] }, files: null });
-      await own.start();
-      expect((await own.api.call("GET", `/api/b2b/sessions/${running.sessionId}`)).body).toMatchObject({ status: "paused" });
-      expect((await own.api.call("POST", `/api/b2b/sessions/${running.sessionId}/resume`, { autoStartAgent: false })).status).toBe(200);
-      expect((await own.api.exec(running.sandboxId, "cat note")).stdout).toBe("kept\n");
-
-      const deleted = await runCli(own, "down", "--yes", "--json", "--delete");
-      expect(deleted).toMatchObject({ code: 0, stderr: "" });
-      expect(JSON.parse(deleted.stdout)).toMatchObject({ server: expect.any(Number), ended: { destroyed: 2, failures: [] } });
-      for (const { sandboxId } of [running, paused]) expect(await engine.leftovers(sandboxId)).toEqual([]);
-      expect(existsSync(own.dataDir)).toBe(false);
-      expect((await berth.api.exec(neighbour.sandboxId, "echo untouched")).stdout).toBe("untouched\n");
-      await berth.api.call("DELETE", `/api/b2b/sessions/${neighbour.sessionId}`);
-    });
     describeWith(sameInVariants ?? machine.chromium, "in the browser", () => {
       test("a person edits a file and uses the terminal, before and after pause and resume", async () => {
         await using workspace = await openWorkspace(berth, await shareChromium(), { files: { "a.txt": "before\n" } });
@@ -250,5 +214,44 @@ export function engineJourneys(
         await eventually(() => screenText(page)).toContain("back-42");
       });
     });
+
+    testWith(sameInVariants, "berth down ends every sandbox and keeps the files; with --delete it leaves nothing behind", async () => {
+      await using neighbour = await createNeighbour(engine.env);
+      const running = await berth.api.create();
+      await berth.api.exec(running.sandboxId, "echo kept > note");
+      const paused = await berth.api.create();
+      expect((await step(paused, "pause")).status).toBe(200);
+      await berth.kill();
+
+      const ended = await runCli(berth, "down", "--yes", "--json");
+      expect(ended).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(ended.stdout)).toMatchObject({ ended: { orphans: 0, failures: [] }, files: null });
+      await berth.start();
+      expect((await berth.api.call("GET", `/api/b2b/sessions/${running.sessionId}`)).body).toMatchObject({ status: "paused" });
+      expect((await step(running, "resume", { autoStartAgent: false })).status).toBe(200);
+      expect((await berth.api.exec(running.sandboxId, "cat note")).stdout).toBe("kept\n");
+
+      const deleted = await runCli(berth, "down", "--yes", "--json", "--delete");
+      expect(deleted).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(deleted.stdout)).toMatchObject({ server: expect.any(Number), ended: { destroyed: 2, failures: [] } });
+      for (const { sandboxId } of [running, paused]) expect(await engine.leftovers(sandboxId)).toEqual([]);
+      expect(existsSync(berth.dataDir)).toBe(false);
+      expect(await neighbour.condition()).toBe("running");
+    });
   });
+}
+
+// A sandbox of another installation on the same engine, without a server.
+async function createNeighbour(env: Record<string, string>): Promise<AsyncDisposable & { condition(): Promise<string> }> {
+  await using stack = new AsyncDisposableStack();
+  const dataDir = stack.adopt(mkdtempSync(join(tmpdir(), "berth-neighbour-")), (path) => rmSync(path, { recursive: true, force: true }));
+  const installation = `neighbour-${randomBytes(4).toString("hex")}`;
+  const { config } = readConfig({ ...env, BERTH_DATA_DIR: dataDir, BERTH_INSTALLATION: installation, BERTH_KUBERNETES_WARM_POOLS: "" });
+  const driver = stack.use(await openDriver(config, silentLog));
+  const id = newId("sbx", Date.now());
+  const signal = () => AbortSignal.timeout(60_000);
+  stack.defer(() => driver.destroy(id, signal()));
+  await driver.create({ id, template: DEFAULT_TEMPLATE, tokenHash: createHash("sha256").update("token").digest("hex") }, signal());
+  const open = stack.move();
+  return { condition: () => driver.inspect(id, signal()), [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
