@@ -125,17 +125,11 @@ async function checkLeftovers(store: Store, driver: Driver, { dataDir }: Config)
   const files = (await driver.volumes?.list(AbortSignal.timeout(20_000))) ?? [];
   const lost = files.filter((id) => !volumes.has(id)).map((id) => `the volume ${id} has files and no row`);
   const undeleted = [...volumes].filter(([, state]) => state === "deleting").map(([id]) => `the volume ${id} is not deleted`);
+  const found = [...orphans, ...stuck, ...setups, ...lost, ...undeleted, ...(await findSnapshotLeftovers(store, driver))];
+  // What follows reads about every process of the machine, so it waits until the rest is clean.
+  if (found.length > 0) return found;
   const traces = findTraces(dataDir)
     .filter(({ id }) => !owned.has(id))
     .map(({ id, what }) => `${what} is of ${id}, which has no owner`);
-  return [
-    ...orphans,
-    ...stuck,
-    ...setups,
-    ...lost,
-    ...undeleted,
-    ...traces,
-    ...(await findSnapshotLeftovers(store, driver)),
-    ...findStrayUserIds(dataDir),
-  ];
+  return [...traces, ...findStrayUserIds(dataDir)];
 }

@@ -47,11 +47,18 @@ const CLAIM_MS = 30_000;
 const SOURCE = { source: { git: { url: "http://127.0.0.1:9/shop.git", token: "secret" } } };
 const sourceFor = (name: string) => (/^[01]/.test(name) ? SOURCE : {});
 
-export function createLedger(random: () => number, images?: ImageWorld): Ledger {
+export interface LedgerOptions {
+  images?: ImageWorld;
+  // How many sessions may be alive before random calls create no more.
+  maxSessions?: number;
+}
+
+export function createLedger(random: () => number, { images, maxSessions = 6 }: LedgerOptions = {}): Ledger {
   const entries: Entry[] = [];
   const pick = <T>(items: T[]): T | undefined => items[Math.floor(random() * items.length)];
   const live = (status: SessionStatus) => entries.filter((entry) => !entry.busy && entry.allowed.size === 1 && entry.allowed.has(status));
 
+  const hasRoom = () => live("running").length + live("paused").length < maxSessions;
   const snapshots = createSnapshotLedger(random);
   // The sessions whose files creates copy, by the names of the creates.
   const sources = new Map<string, Entry>();
@@ -175,7 +182,7 @@ export function createLedger(random: () => number, images?: ImageWorld): Ledger 
   }
 
   async function snapshot(api: Api, entry: Entry): Promise<void> {
-    const isFork = random() < 0.3 && live("running").length + live("paused").length < 6;
+    const isFork = random() < 0.3 && hasRoom();
     const source = { sessionId: entry.sessionId };
     return alone(entry, async () => (isFork ? void (await create(api, { source }, entry)) : snapshots.act(api, entry)));
   }
@@ -190,8 +197,7 @@ export function createLedger(random: () => number, images?: ImageWorld): Ledger 
       const dice = random();
       const running = pick(live("running"));
       const paused = pick(live("paused"));
-      if (dice < 0.2 || (!running && !paused))
-        return live("running").length + live("paused").length < 6 ? void (await create(api)) : undefined;
+      if (dice < 0.2 || (!running && !paused)) return hasRoom() ? void (await create(api)) : undefined;
       if (dice < 0.35) return snapshot(api, running ?? paused!);
       if (dice < 0.55 && running) return alone(running, () => write(api, running));
       if (dice < 0.7 && running) return alone(running, () => move(api, running, "POST", "/pause", "paused", "session.paused"));

@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { percentile } from "../../bench/report/statistics.ts";
 import { startPostgres } from "../support/databases/postgres.ts";
+import { startBerth } from "../support/servers/berth.ts";
 import { openImageWorld } from "./images.ts";
 import { measureOrphans, type OrphanTimes } from "./orphans.ts";
 import { FAIL_POINTS, IMAGE_FAIL_POINTS, crash } from "./rounds.ts";
@@ -44,7 +45,11 @@ for await (const round of crash({ rounds, seed: Number(values.seed), points, env
 const show = (values: number[]) => `${percentile(values, 0.5).toFixed(0)} ms (median), ${percentile(values, 0.99).toFixed(0)} ms (p99)`;
 console.log(`${done} rounds, ${violations} violations; from start to ready ${show(ready)}, to everything settled ${show(settled)}`);
 const times: OrphanTimes[] = [];
-for (let round = 0; round < 5; round++) times.push(await measureOrphans());
+for (let round = 0; round < 5; round++) {
+  // With the default settings.
+  await using berth = await startBerth();
+  times.push(await measureOrphans(berth));
+}
 const most = (pick: (time: OrphanTimes) => number) => `${Math.max(...times.map(pick)).toFixed(0)} ms`;
 console.log(
   `from orphan to destroyed, at most of ${times.length}: unknown to the store ${most((time) => time.unknownMs)}, its row destroyed ${most((time) => time.destroyedMs)}, found at the start ${most((time) => time.atStartMs)}`,

@@ -1,24 +1,27 @@
 import { readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
 import { readConfig } from "../../server/config/config.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
-import { startBerth } from "../support/servers/berth.ts";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { measureOrphans } from "./orphans.ts";
 import { findStrayUserIds, findTraces } from "./traces.ts";
 
 const probe = await probeOci(readConfig(process.env).config.ociRuntime);
 
 describeWith(probe.usable ? undefined : probe.reason, "orphans", () => {
+  let berth: Berth;
+  beforeAll(async () => void (berth = await startBerth()));
+  afterAll(() => berth?.[Symbol.asyncDispose]());
+
   test("a sandbox without an owner is destroyed within 30 s, while the server runs and when it starts", { timeout: 180_000 }, async () => {
-    const times = await measureOrphans();
+    const times = await measureOrphans(berth);
     console.log("from orphan to destroyed:", times);
     for (const tookMs of Object.values(times)) expect(tookMs).toBeLessThan(30_000);
   });
 
   test("the checks find everything that a sandbox has on the machine, and user ids without a sandbox", async () => {
-    await using berth = await startBerth();
     const { sandboxId } = await berth.api.create({ autoStartAgent: false });
     const kinds = findTraces(berth.dataDir)
       .filter(({ id }) => id === sandboxId)

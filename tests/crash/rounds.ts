@@ -84,10 +84,11 @@ export async function* crash(options: {
   points: readonly string[];
   env?: Record<string, string>;
   images?: ImageWorld;
+  maxSessions?: number;
 }): AsyncGenerator<Round> {
   const random = seeded(options.seed);
   await using berth = await prepareBerth({ ...SETTINGS, ...options.env, ...options.images?.env });
-  const ledger = createLedger(random, options.images);
+  const ledger = createLedger(random, options);
   const keys = createKeyRing();
   const file = join(berth.dataDir, "failpoint");
   // The server reads the name of the fail point whenever it reaches one.
