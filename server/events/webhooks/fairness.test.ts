@@ -38,7 +38,7 @@ const pendingOf = async (endpointId: string): Promise<number> => {
   return (await query.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow()).count;
 };
 
-// Without retrying thousands of deliveries.
+// Without attempting all other deliveries.
 const endFlood = async (receiver: { hangUp(): void }) => {
   await app.store.db.updateTable("webhook_endpoints").set({ state: "disabled" }).execute();
   receiver.hangUp();
@@ -67,8 +67,7 @@ describe("a partner whose receivers hang", () => {
     await arrived;
     expect(hanging.count()).toBeGreaterThan(0);
     expect(hanging.count()).toBeLessThanOrEqual(Object.keys(partners).length * 8);
-    hanging.hangUp();
-    await app.webhooks.settled();
+    await endFlood(hanging);
   });
 
   test("still receives the events of its other endpoints", async () => {
@@ -85,13 +84,12 @@ describe("a partner whose receivers hang", () => {
     await app.webhooks.tick();
     await expect.poll(() => healthy.received.length).toBe(1);
     await expect.poll(() => hanging.open.size).toBe(7);
-    hanging.hangUp();
-    await app.webhooks.settled();
+    await endFlood(hanging);
   });
 });
 
 describe("a partner with a long backlog", () => {
-  test("of 100,000 events does not delay another partner's event, and has a bounded number of stored deliveries", async () => {
+  test("of 20,000 events does not delay another partner's event, and has a bounded number of stored deliveries", async () => {
     await using hanging = await startRawReceiver(() => {});
     const key = await app.addPartner("flood");
     const endpointId = await createHook(hanging.url, key);
@@ -101,7 +99,7 @@ describe("a partner with a long backlog", () => {
       return 204;
     });
     await createHook(healthy.url);
-    await happenOften("flood", 100_000);
+    await happenOften("flood", 20_000);
     await happen("acme", "ses_a");
     const ticked = app.webhooks.tick();
     await expect.poll(() => floodAtArrival).toHaveLength(1);

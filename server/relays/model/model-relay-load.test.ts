@@ -148,13 +148,13 @@ describe("the model relay under load", () => {
   });
 
   test("serves other sandboxes while 16 uploads of one sandbox stall", async () => {
-    const relay = await startRelay({ config: { modelMaxBodyMb: 16, modelRatePerMinute: 0 } });
+    const relay = await startRelay({ config: { modelMaxBodyMb: 4, modelRatePerMinute: 0 } });
     const [hostile, victim] = [await relay.addSandbox(), await relay.addSandbox()];
-    const body = Buffer.from(messages(16 * MiB - 100));
+    const body = Buffer.from(messages(4 * MiB - 100));
     const stopped = Array.from({ length: 16 }, () => beginUpload(hostile, body, body.length - 1));
     const statuses = new Set<unknown>();
     // Long enough for a relay that would read them all.
-    for (let i = 0; i < 20; i++) statuses.add((await victim.ask(CHAT, messages(8 * MiB))).status);
+    for (let i = 0; i < 20; i++) statuses.add((await victim.ask(CHAT, messages(2 * MiB))).status);
     expect([...statuses]).toEqual([200]);
     for (const { socket } of stopped) socket.destroy();
   });
@@ -183,7 +183,7 @@ describe("the model relay under load", () => {
     const clock = createTestClock();
     const relay = await startRelay({ clock, config: { modelMaxBodyMb: 1 } });
     const hostile = await relay.addSandbox();
-    const faulty = Buffer.from(`[${" ".repeat(MiB - 2)}`);
+    const faulty = Buffer.from(`["${"x".repeat(MiB - 3)}`);
     for (let i = 0; i < 33; i++) expect((await hostile.ask(CHAT, faulty)).status).toBe(400);
     expect((await hostile.ask(CHAT, messages(1))).status).toBe(429);
     expect((await (await relay.addSandbox()).ask(CHAT, messages(1))).status).toBe(200);
