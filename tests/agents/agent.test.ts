@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createBerth, SessionConflictError } from "../../client/index.ts";
 import { AGENTS, MODEL_KEY, modelSettings, runsEveryTest, serverSettings, type TestAgent } from "../support/agents/agents.ts";
 import { type Berth, startBerth } from "../support/servers/berth.ts";
 import { describeWith } from "../support/machine.ts";
 import { MODEL_USAGE, type ModelServer, startModelServer } from "../support/agents/model-server.ts";
 import { type AgentCalls, conversationOf, createAgentCalls, wordsOf } from "../support/agents/agent-calls.ts";
 
-const TOKEN_CAP = 3000;
+const TOKEN_CAP = 10_000;
 const MEMORY_SEARCH = readFileSync(join(import.meta.dirname, "memory-search.cjs"), "utf8");
 
 // A real agent in a real sandbox behind the real server, with a scripted model. The preferred agent runs every test; the
@@ -22,17 +23,23 @@ function testAgent(agent: TestAgent): void {
   // Most tests share one session and depend on their order, because some agents take seconds to start.
   let calls: AgentCalls;
   let sandboxId: string;
+  let sessionId: string;
 
   beforeAll(async () => {
     model = resources.use(await startModelServer());
     settings = await serverSettings(agent, resources);
     berth = resources.use(await startBerth({ ...settings, ...modelSettings(model), BERTH_MODEL_TOKEN_CAP: String(TOKEN_CAP) }));
     const created = await berth.api.create();
-    sandboxId = created.sandboxId;
+    ({ sandboxId, sessionId } = created);
     calls = createAgentCalls(berth, created);
   });
   afterAll(() => resources.disposeAsync());
   beforeEach(() => void (model.script = []));
+
+  test("starts automatically when the session is created", async () => {
+    await calls.becomes("ready");
+    expect(await calls.runs(agent.name)).toBe(true);
+  });
 
   test("writes a file for a partner's backend, without a browser, through the model relay", async () => {
     model.script = [agent.write("/workspace/hello.txt", "hello\n"), { say: "I wrote it." }];
@@ -91,6 +98,23 @@ function testAgent(agent: TestAgent): void {
   if (runsEveryTest(agent)) testThoroughly();
 
   function testThoroughly(): void {
+    test("prompts it through the client, and leaving the loop cancels the turn", async () => {
+      const session = await createBerth({ baseUrl: berth.url, apiKey: berth.key }).sessions.get(sessionId);
+      model.script = [agent.shell("echo done > result.txt"), { say: "I have written result.txt." }];
+      const answer = await session.agent.ask("Write a result.", { permissions: "allow" });
+      expect(answer).toMatchObject({ text: expect.stringContaining("I have written result.txt."), stopReason: "end_turn" });
+      expect(await session.files.readText("result.txt")).toBe("done\n");
+
+      model.script = [{ sayAndHang: "This takes long" }];
+      for await (const message of session.agent.prompt("Go on.", { conversationId: answer.conversationId })) {
+        if (message.type !== "append") continue;
+        await expect(session.agent.ask("And this?", { conversationId: answer.conversationId })).rejects.toThrow(SessionConflictError);
+        break;
+      }
+      // The next turn may begin.
+      await expect.poll(() => session.agent.ask("Still there?").then(({ text }) => text, String)).toBe("Done.");
+    });
+
     test("talks to a model over Anthropic's interface", async () => {
       await using other = await startBerth({
         ...settings,
@@ -119,6 +143,19 @@ function testAgent(agent: TestAgent): void {
       expect((await calls.items(conversationOf(first))).map(({ kind }) => kind)).toEqual(["user", "assistant", "user", "assistant"]);
     });
 
+    test("starts automatically at create and resume only if autoStartAgent is set", async () => {
+      const quiet = createAgentCalls(berth, await berth.api.create({ autoStartAgent: false }));
+      expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
+      await quiet.pause();
+      await quiet.resume({ autoStartAgent: false });
+      expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
+      await quiet.pause();
+      await quiet.resume();
+      await quiet.becomes("ready");
+      expect(await quiet.runs(agent.name)).toBe(true);
+      await quiet.destroy();
+    });
+
     test("learns that the session has used its tokens", async () => {
       model.usage = { input: TOKEN_CAP, output: 0 };
       await calls.prompt("Again");
@@ -140,12 +177,21 @@ function testAgent(agent: TestAgent): void {
       await neighbour.destroy();
     });
 
-    test("is unconfigured without a model, and the session works without it", async () => {
+    test("is unconfigured without a model, and the session works without it; the partner's own key and model start it", async () => {
       await using bare = await startBerth(settings);
       const calm = createAgentCalls(bare, await bare.api.create());
       expect(await calm.state()).toMatchObject({ status: "unconfigured", name: agent.name, missing: agent.missingVariables });
       expect(await calm.exec("echo fine")).toBe("fine\n");
       expect(await calm.runs(agent.name)).toBe(false);
+      await calm.destroy();
+
+      // Its own or the provider's variables name the model.
+      for (const names of agent.modelVariables) {
+        const own = createAgentCalls(bare, await bare.api.create({ envVars: { ...names, OPENAI_API_KEY: "sk-mine" } }));
+        await own.becomes("ready");
+        expect(await own.runs(agent.name)).toBe(true);
+        await own.destroy();
+      }
     });
   }
 }

@@ -15,24 +15,6 @@ describeWith(agent.missing, "the agent of a session", () => {
   afterAll(() => resources.disposeAsync());
   beforeEach(() => void (model.script = []));
 
-  test("starts automatically at create and resume only if autoStartAgent is set", async () => {
-    await using berth = await startBerth(modelSettings(model));
-    const quiet = createAgentCalls(berth, await berth.api.create({ autoStartAgent: false }));
-    expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
-    await quiet.pause();
-    await quiet.resume({ autoStartAgent: false });
-    expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
-    await quiet.pause();
-    await quiet.resume();
-    await quiet.becomes("ready");
-    expect(await quiet.runs(agent.name)).toBe(true);
-    await quiet.destroy();
-
-    const eager = createAgentCalls(berth, await berth.api.create());
-    await eager.becomes("ready");
-    expect(await eager.runs(agent.name)).toBe(true);
-  });
-
   test("remembers the conversation after hibernation and in a fork, and terminals keep their output", async () => {
     await using berth = await startBerth({ ...modelSettings(model), BERTH_HIBERNATE_AFTER: "0" });
     const created = await berth.api.create();
@@ -59,16 +41,6 @@ describeWith(agent.missing, "the agent of a session", () => {
     expect(inFork.at(-1)).toMatchObject({ type: "turn", stopReason: "end_turn" });
     const asked = JSON.stringify(model.requests.findLast(({ body }) => body.tools)?.body.messages);
     for (const words of ["My name is Ada", "What is my name?", "And in the fork?"]) expect(asked).toContain(words);
-  });
-
-  test("starts with the partner's own key, whether goose's or the provider's variables name the model", async () => {
-    await using berth = await startBerth();
-    for (const names of [{ GOOSE_PROVIDER: "openai", GOOSE_MODEL: "m" }, { OPENAI_MODEL: "m" }]) {
-      const calls = createAgentCalls(berth, await berth.api.create({ envVars: { ...names, OPENAI_API_KEY: "sk-mine" } }));
-      await calls.becomes("ready");
-      expect(await calls.runs(agent.name)).toBe(true);
-      await calls.destroy();
-    }
   });
 });
 

@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { DatabaseSync } from "node:sqlite";
+import { newId, type SessionList } from "@berth/contract";
 import { WebSocket } from "ws";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { createApi } from "../../support/servers/api.ts";
@@ -18,6 +20,8 @@ export interface AttackTarget {
   sandboxId: string;
   upstreamUrl: string;
   silentUrl: string;
+  // The file of the server's database.
+  database: string;
 }
 
 // Attacks from inside the sandbox. Each is a program that never ends by itself.
@@ -131,15 +135,22 @@ async function floodWebhooks({ serverUrl, key, silentUrl }: AttackTarget, signal
   for (const id of ids) await api.call("DELETE", `/api/b2b/webhooks/${id}`);
 }
 
-// Lists include destroyed sessions, so a partner can fill them without paying for running ones.
-async function fillLists({ serverUrl, key }: AttackTarget): Promise<void> {
+// Lists include destroyed sessions, so a partner can fill them without paying for running ones. One is real; the others are copies of
+// its row, because to create a sandbox for each would take longer than the attack.
+async function fillLists({ serverUrl, key, database }: AttackTarget): Promise<void> {
   const api = createApi(serverUrl, key);
   const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, "x".repeat(512)]));
-  const createAndDestroy = async () => {
-    const { sessionId } = await api.create({ metadata, autoStartAgent: false });
-    await api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
-  };
-  for (let i = 0; i < LARGE_SESSIONS; i += 4) await repeat(4, createAndDestroy);
+  const { sessionId } = await api.create({ metadata, autoStartAgent: false });
+  await api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+  using store = new DatabaseSync(database, { timeout: 10_000 });
+  const row = store.prepare("select * from sessions where id = ?").get(sessionId)!;
+  const columns = Object.keys(row);
+  const insert = store.prepare(`insert into sessions (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`);
+  for (let i = 1; i < LARGE_SESSIONS; i++)
+    insert.run(...Object.values({ ...row, id: newId("ses", Date.now()), sandbox_id: newId("sbx", Date.now()) }));
+  const { body } = await api.call("GET", "/api/b2b/sessions?limit=100&expand=details");
+  const found = (body as SessionList).data.filter((session) => Object.keys(session.metadata ?? {}).length > 0).length;
+  if (found !== LARGE_SESSIONS) throw new Error(`the list has ${found} large sessions`);
 }
 
 const LARGE_SESSIONS = 20;

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "@berth/contract";
 import { createApi, type Api } from "../../support/servers/api.ts";
 import { startBerth, type Berth } from "../../support/servers/berth.ts";
-import { runCliForJson } from "../../support/servers/cli.ts";
+import { runCliHere } from "../../support/servers/cli.ts";
 import { startAttacker } from "./attacker.ts";
 import { close, listen, urlOf } from "./servers.ts";
 
@@ -81,7 +81,9 @@ export async function openInstallation(): Promise<Installation> {
       const { api, key, session } = await tenant(await createPartner(berth, `hostile-${++attacks}`));
       attack.defer(() => destroySession(api, session));
       const { upstreamUrl, silentUrl } = attacker;
-      attack.use(await attacker.attack(names, { serverUrl: berth.url, key, sandboxId: session.sandboxId, upstreamUrl, silentUrl }));
+      const database = join(berth.dataDir, "berth.db");
+      const { sandboxId } = session;
+      attack.use(await attacker.attack(names, { serverUrl: berth.url, key, sandboxId, upstreamUrl, silentUrl, database }));
       return attack.move();
     },
     // The event may arrive before the answer to the create.
@@ -107,7 +109,9 @@ async function destroySession(api: Api, { sessionId }: Session): Promise<void> {
 }
 
 async function createPartner(berth: Berth, id: string): Promise<string> {
-  return (await runCliForJson<{ key: { key: string } }>(berth, "partner", "create", id)).key.key;
+  const { stdout, stderr } = await runCliHere(berth, "partner", "create", id, "--json");
+  if (stdout === "") throw new Error(stderr);
+  return (JSON.parse(stdout) as { key: { key: string } }).key.key;
 }
 
 function readEvent(onDelivered: (sessionId: string) => void): RequestListener {

@@ -31,6 +31,8 @@ export interface TestAgent {
   otherModel: string | null;
   // The variables that it reports as missing when no model is configured.
   missingVariables: string[];
+  // The variables with which a partner can name the model, besides its key.
+  modelVariables: Record<string, string>[];
   // Whether it reports a title of the conversation and the usage of the context window.
   reportsConversation: boolean;
 }
@@ -51,6 +53,7 @@ export const AGENTS: readonly TestAgent[] = [
     command: "compact",
     otherModel: "gpt-5.6",
     missingVariables: ["GOOSE_PROVIDER", "GOOSE_MODEL"],
+    modelVariables: [{ GOOSE_PROVIDER: "openai", GOOSE_MODEL: "m" }, { OPENAI_MODEL: "m" }],
     reportsConversation: true,
   },
   {
@@ -71,6 +74,7 @@ export const AGENTS: readonly TestAgent[] = [
     command: "review",
     otherModel: null,
     missingVariables: ["OPENAI_API_KEY", "OPENAI_MODEL"],
+    modelVariables: [{ OPENAI_MODEL: "m" }],
     reportsConversation: false,
   },
 ];
