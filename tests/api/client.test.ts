@@ -23,11 +23,14 @@ import { runCli } from "../support/servers/cli.ts";
 // The client against a real server with real sandboxes.
 let server: Berth;
 let berth: Client;
+// For tests that do not end it.
+let shared: Session;
 
 beforeAll(async () => {
   await daemonRuntime();
   server = await startBerth({ BERTH_WEBHOOK_ALLOW_PRIVATE: "1" });
   berth = createBerth({ baseUrl: server.url, apiKey: server.key });
+  shared = await berth.sessions.create({ externalUserId: "shared", autoStartAgent: false });
 });
 
 afterAll(async () => {
@@ -65,8 +68,7 @@ test("a session is created, used, paused, resumed, found again and destroyed", a
 });
 
 test("files are written and read, and a write with an old ETag fails", async () => {
-  await using session = await temporarySession();
-  const { files } = session;
+  const { files } = shared;
   const bytes = Uint8Array.from({ length: 100_000 }, (_, at) => at % 251);
   await files.write("data/blob.bin", bytes);
   expect(await files.read("data/blob.bin")).toEqual(bytes);
@@ -88,26 +90,25 @@ test("files are written and read, and a write with an old ETag fails", async () 
   expect(await files.exists("nowhere/at/all")).toBe(false);
   await files.remove("src");
   await expect(files.readText("src/deep/greetings.txt")).rejects.toThrow(FileNotFoundError);
-  expect((await session.exec("ls")).stdout).toBe("data\n");
+  expect((await shared.exec("ls")).stdout).toBe("data\n");
 });
 
 test("output streams while a command runs, and leaving the loop ends the command", async () => {
-  await using session = await temporarySession();
   const seen: string[] = [];
-  for await (const event of session.execStream("echo one; sleep 60; echo two")) {
+  for await (const event of shared.execStream("echo one; sleep 60; echo two")) {
     if (event.type === "stdout") seen.push(event.data);
     break;
   }
   expect(seen).toEqual(["one\n"]);
-  await expect.poll(async () => (await session.exec("pgrep -c sleep || true")).stdout.trim()).toBe("0");
-  expect(await session.exec(["sleep", "60"], { timeoutMs: 200 })).toMatchObject({ timedOut: true });
-  expect((await session.exec(["cat"], { stdin: "through" })).stdout).toBe("through");
+  await expect.poll(async () => (await shared.exec("pgrep -c sleep || true")).stdout.trim()).toBe("0");
+  expect(await shared.exec(["sleep", "60"], { timeoutMs: 200 })).toMatchObject({ timedOut: true });
+  expect((await shared.exec(["cat"], { stdin: "through" })).stdout).toBe("through");
 });
 
 test("lists can be iterated and filtered", async () => {
   const user = `lister-${Date.now()}`;
   const made = await Promise.all(
-    [1, 2, 3].map((n) => berth.sessions.create({ externalUserId: user, autoStartAgent: false, metadata: { n: String(n) } })),
+    [1, 2].map((n) => berth.sessions.create({ externalUserId: user, autoStartAgent: false, metadata: { n: String(n) } })),
   );
   const listed: string[] = [];
   for await (const session of berth.sessions.list({ externalUserId: user, pageSize: 1 })) listed.push(session.sessionId);
@@ -240,9 +241,4 @@ async function listen(receive: (request: IncomingMessage) => Promise<void>) {
   await once(receiver, "listening");
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
   return { url, [Symbol.asyncDispose]: async () => receiver.close().closeAllConnections() };
-}
-
-async function temporarySession() {
-  const session = await berth.sessions.create({ externalUserId: "temporary", autoStartAgent: false });
-  return Object.assign(session, { [Symbol.asyncDispose]: async () => void (await session.destroy()) });
 }

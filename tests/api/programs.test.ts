@@ -7,7 +7,7 @@ import { createBerth, UnauthorizedError, type Berth as Client } from "../../clie
 import { machine, testWith } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
-import { runCli, runCliForJson } from "../support/servers/cli.ts";
+import { runCli, runCliForJson, runCliHere } from "../support/servers/cli.ts";
 
 // Programs that people run beside a server: the command line, and the recipes of the documentation.
 let server: Berth;
@@ -30,40 +30,40 @@ test("a command of the server's user finds the address of the running server", a
   expect(url).toBe(`${server.url}/console`);
 });
 
-test("an operator destroys a session, and deletes a partner, from the command line while the server runs", async () => {
+test("an operator destroys and resumes sessions, and deletes a partner, from the command line while the server runs", async () => {
   const session = await berth.sessions.create({ externalUserId: "cli", autoStartAgent: false });
-  expect((await runCli(server, "session", "list")).stdout).toContain(session.sessionId);
+  expect((await runCliHere(server, "session", "list")).stdout).toContain(session.sessionId);
   const { stdout } = await runCli(server, "top");
   expect(stdout).toMatch(/^1 running, 0 paused .* CPU .* MB memory/);
   expect(stdout).toMatch(new RegExp(`${session.sessionId} +demo +cli +running +default +(now|.* ago) +[0-9.]+ % +[0-9]+ MB +[0-9]+`));
-  const { key } = await runCliForJson<{ key: { key: string } }>(server, "partner", "create", "leaving");
+  const partner = await runCliHere(server, "partner", "create", "leaving", "--json");
+  const { key } = JSON.parse(partner.stdout) as { key: { key: string } };
   const leaving = createBerth({ baseUrl: server.url, apiKey: key.key });
   await Promise.all(["ada", "bob"].map((externalUserId) => leaving.sessions.create({ externalUserId, autoStartAgent: false })));
+  const sleeper = await berth.sessions.create({ externalUserId: "sleeper", autoStartAgent: false });
+  await sleeper.pause();
 
-  const [destroyed, deleted] = await Promise.all([
+  // A running server takes over such orders every ten seconds.
+  const [destroyed, deleted, woken] = await Promise.all([
     runCliForJson(server, "session", "destroy", session.sessionId),
     runCliForJson(server, "partner", "delete", "leaving", "--yes"),
+    runCliForJson(server, "session", "wake", sleeper.sandboxId),
   ]);
   expect(destroyed).toEqual({ sessionId: session.sessionId, status: "destroyed" });
   expect((await session.refresh()).status).toBe("destroyed");
   expect(deleted).toEqual({ id: "leaving", deleted: true });
   await expect(leaving.sessions.list().page()).rejects.toThrow(UnauthorizedError);
-  expect((await runCli(server, "partner", "list")).stdout).not.toContain("leaving");
-  const doctor = await runCliForJson<{ topic: string; state: string; text: string }[]>(server, "doctor");
-  expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
-});
+  expect((await runCliHere(server, "partner", "list")).stdout).not.toContain("leaving");
 
-test("an operator resumes a paused session from the command line while the server runs", async () => {
-  const session = await berth.sessions.create({ externalUserId: "sleeper", autoStartAgent: false });
-  await session.pause();
-  expect(await runCliForJson(server, "session", "wake", session.sandboxId)).toEqual({ sessionId: session.sessionId, status: "running" });
-  expect((await session.exec("echo awake")).stdout).toBe("awake\n");
-  expect((await runCli(server, "session", "wake", session.sessionId)).stdout).toBe(`The session ${session.sessionId} is running.\n`);
-  await session.destroy();
-  expect(await runCli(server, "session", "wake", session.sessionId)).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("There is no session"),
-  });
+  expect(woken).toEqual({ sessionId: sleeper.sessionId, status: "running" });
+  expect((await sleeper.exec("echo awake")).stdout).toBe("awake\n");
+  const wake = () => runCliHere(server, "session", "wake", sleeper.sessionId);
+  expect((await wake()).stdout).toBe(`The session ${sleeper.sessionId} is running.\n`);
+  await sleeper.destroy();
+  expect(await wake()).toMatchObject({ code: 1, stderr: expect.stringContaining("There is no session") });
+
+  const doctor = JSON.parse((await runCliHere(server, "doctor", "--json")).stdout) as { topic: string; state: string; text: string }[];
+  expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
 });
 
 test("`berth open` creates a session through the server and prints a link that works", async () => {
@@ -73,10 +73,10 @@ test("`berth open` creates a session through the server and prints a link that w
   const session = await berth.sessions.get(opened.sessionId);
   expect(session).toMatchObject({ status: "running", externalUserId: "opener", idleTimeoutMs: 1_800_000, source: { git } });
   expect((await fetch(opened.url, { redirect: "manual" })).status).toBe(303);
-  const { code, stderr } = await runCli(server, "open", "--template", "none");
+  const { code, stderr } = await runCliHere(server, "open", "--template", "none");
   expect([code, stderr]).toEqual([1, "berth: The server answered 400: Validation failed (template: Not a configured template).\n"]);
   await session.destroy();
-  const stopped = await runCli({ ...server, env: { ...server.env, BERTH_PORT: "9" } }, "open");
+  const stopped = await runCliHere({ ...server, env: { ...server.env, BERTH_PORT: "9" } }, "open");
   expect(stopped.stderr).toContain("No server answers at http://127.0.0.1:9. Start it with `berth serve`");
 });
 
