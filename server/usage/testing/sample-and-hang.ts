@@ -1,8 +1,12 @@
 // `node sample-and-hang.ts {file} {url or ""} {cpuMs}`: samples the only session as a server does, says so, and never commits.
+import { flushCompileCache } from "node:module";
 import { SECOND } from "../../clock.ts";
 import { silentLog } from "../../log.ts";
 import { openStore } from "../../store/open.ts";
 import { addSamples, sessionsToSample } from "../../store/usage/counters.ts";
+
+// Node stores compiled code at the end of a process, which this one does not reach.
+flushCompileCache();
 
 const [file = "", url = "", cpuMs] = process.argv.slice(2);
 const store = await openStore({ file, url: url === "" ? null : url, log: silentLog });

@@ -1,9 +1,13 @@
 // For crash.test.ts: a process that creates, pauses, hibernates, resumes and destroys sandboxes until it is killed. It prints the
 // id of each sandbox before it creates it.
+import { flushCompileCache } from "node:module";
 import { newId } from "@berth/contract";
 import { silentLog } from "../../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../../templates.ts";
 import { createOciDriver } from "../oci.ts";
+
+// Node stores compiled code at the end of a process, which this one does not reach.
+flushCompileCache();
 
 const [dataDir = "", runtimeDir = "", runtime = "", boundDisks = ""] = process.argv.slice(2);
 const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime, boundDisks: boundDisks === "true" });
