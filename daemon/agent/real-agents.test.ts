@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { AGENTS, runsEveryTest, type TestAgent } from "../../tests/support/agents/agents.ts";
-import { describeWith } from "../../tests/support/machine.ts";
+import { describeWith, testWith, type Missing } from "../../tests/support/machine.ts";
 import { agentBecomes, agentState, openPanel } from "../testing/agent-panel.ts";
 import { runAgent } from "../testing/run-agent.ts";
 
@@ -12,6 +12,8 @@ for (const agent of AGENTS) describeWith(agent.missing, agent.name, { timeout: 1
 function testAgent(agent: TestAgent): void {
   const running = runAgent(agent);
   const { startAgentSession, pidOf, writeHello, conversations, conversation, isBusy, idleMs, created } = running;
+
+  const sameWithAll: Missing = runsEveryTest(agent) ? undefined : "the same with all agents";
 
   test("starts on request if it is not started automatically", async () => {
     await startAgentSession({ autoStartAgent: false });
@@ -82,7 +84,7 @@ function testAgent(agent: TestAgent): void {
     expect(diff).toMatchObject({ path: "src/a.ts", oldText: expect.stringContaining("b = 2"), newText: expect.stringContaining("b = 3") });
 
     // The checkpoints are the daemon's own.
-    if (runsEveryTest(agent)) {
+    if (!sameWithAll) {
       // The files can be restored to their state before the prompt, and that can be undone.
       const id = await created(panel);
       const said = await panel.sees("user", (item) => item.checkpoint !== undefined);
@@ -123,31 +125,30 @@ function testAgent(agent: TestAgent): void {
   });
 
   // The queue is the daemon's own.
-  if (runsEveryTest(agent))
-    test("receives the queued prompts in order, and after a cancel only when a person continues", async () => {
-      await startAgentSession();
-      const panel = await openPanel(running.daemon);
-      running.model.script = [{ sayAndHang: "Let me think about" }];
-      panel.send({ type: "prompt", requestId: "1", text: "Think" });
-      const id = await created(panel);
-      await panel.sees("assistant", (item) => item.text.includes("about"));
-      const queued = async () => (await conversation(id))?.queue ?? [];
-      for (const text of ["First in the queue", "Second in the queue", "Never sent"])
-        panel.send({ type: "queue", requestId: text, conversationId: id, text });
-      await expect.poll(async () => (await queued()).length).toBe(3);
-      panel.send({ type: "unqueue", conversationId: id, queuedId: (await queued())[2]!.id });
-      panel.send({ type: "cancel", conversationId: id });
-      expect(await panel.turnEnds()).toMatchObject({ stopReason: "cancelled" });
-      expect((await queued()).map(({ text }) => text)).toEqual(["First in the queue", "Second in the queue"]);
-      panel.send({ type: "sendQueued", conversationId: id, queuedId: (await queued())[0]!.id });
-      expect([(await panel.turnEnds()).stopReason, (await panel.turnEnds()).stopReason]).toEqual(["end_turn", "end_turn"]);
-      expect(panel.items().flatMap((item) => (item.kind === "user" ? item.text : []))).toEqual([
-        "Think",
-        "First in the queue",
-        "Second in the queue",
-      ]);
-      await panel.close();
-    });
+  testWith(sameWithAll, "receives the queued prompts in order, and after a cancel only when a person continues", async () => {
+    await startAgentSession();
+    const panel = await openPanel(running.daemon);
+    running.model.script = [{ sayAndHang: "Let me think about" }];
+    panel.send({ type: "prompt", requestId: "1", text: "Think" });
+    const id = await created(panel);
+    await panel.sees("assistant", (item) => item.text.includes("about"));
+    const queued = async () => (await conversation(id))?.queue ?? [];
+    for (const text of ["First in the queue", "Second in the queue", "Never sent"])
+      panel.send({ type: "queue", requestId: text, conversationId: id, text });
+    await expect.poll(async () => (await queued()).length).toBe(3);
+    panel.send({ type: "unqueue", conversationId: id, queuedId: (await queued())[2]!.id });
+    panel.send({ type: "cancel", conversationId: id });
+    expect(await panel.turnEnds()).toMatchObject({ stopReason: "cancelled" });
+    expect((await queued()).map(({ text }) => text)).toEqual(["First in the queue", "Second in the queue"]);
+    panel.send({ type: "sendQueued", conversationId: id, queuedId: (await queued())[0]!.id });
+    expect([(await panel.turnEnds()).stopReason, (await panel.turnEnds()).stopReason]).toEqual(["end_turn", "end_turn"]);
+    expect(panel.items().flatMap((item) => (item.kind === "user" ? item.text : []))).toEqual([
+      "Think",
+      "First in the queue",
+      "Second in the queue",
+    ]);
+    await panel.close();
+  });
 
   test("shows the message of a model error and stays usable", async () => {
     await startAgentSession();

@@ -146,7 +146,7 @@ async function countUpInOwnProcess({ url, file }: Database): Promise<void> {
         const row = await tx.selectFrom("partners").selectAll().$if(store.engine === "postgres", (query) => query.forUpdate()).executeTakeFirstOrThrow();
         await tx.updateTable("partners").set({ created_at: row.created_at + 1 }).execute();
       });`;
-  await promisify(execFile)(process.execPath, ["--input-type=module-typescript", "-e", program]);
+  await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
 }
 
 export async function insertPartner({ db }: Pick<Store, "db">, id: string, createdAt = 1): Promise<void> {
