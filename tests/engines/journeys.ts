@@ -1,10 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { on } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import type { Terminal } from "@berth/contract/daemon.ts";
 import { newId, type Session, type VolumeList } from "@berth/contract";
 import { readConfig } from "../../server/config/config.ts";
 import { openDriver } from "../../server/drivers/index.ts";
@@ -34,13 +37,15 @@ export interface JourneyOptions {
   // A variant of an engine whose other journeys are complete. It runs only the journeys in which variants differ, unless
   // BERTH_TEST_DRIVERS=all.
   isVariant?: boolean;
+  // The reason why another engine's journeys are enough to show the workspace in a browser.
+  noBrowser?: Missing;
 }
 
 // The journeys of a partner and a person, unchanged, on another engine than the default, with the real server and browser.
 export function engineJourneys(
   name: string,
   prepare: () => Promise<TestedEngine>,
-  { freezes, images, missing, isVariant = false }: JourneyOptions,
+  { freezes, images, missing, isVariant = false, noBrowser }: JourneyOptions,
 ): void {
   const sameInVariants = machine.sameInVariants(isVariant);
   describeWith(missing, name, () => {
@@ -88,6 +93,7 @@ export function engineJourneys(
         /^hello\n/,
       );
       await api.writeFile(session.sandboxId, "written.txt", "over the API");
+      expect(await typeInNewTerminal(berth, session, "echo $GREETING-$((40+2))\n")).toContain("hello-42");
       await api.exec(session.sandboxId, "echo ran > /tmp/here; (sleep 1000 > /dev/null 2>&1 &)");
 
       expect(await step(session, "pause")).toMatchObject({ status: 200, body: { status: "paused" } });
@@ -101,6 +107,7 @@ export function engineJourneys(
       expect((await api.exec(session.sandboxId, "cat file.txt ~/.setting written.txt; echo $GREETING")).stdout).toBe(
         "data\nset\nover the APIhello\n",
       );
+      expect(await typeInNewTerminal(berth, session, "cat written.txt; echo $((40+2))\n")).toContain("over the API42");
       const running = await api.exec(session.sandboxId, "pgrep -fc 'slee[p] 1000' || true");
       expect(Number(running.stdout) > 0 || !freezes).toBe(true);
 
@@ -198,7 +205,7 @@ export function engineJourneys(
       );
     });
 
-    describeWith(sameInVariants ?? machine.chromium, "in the browser", () => {
+    describeWith([sameInVariants, noBrowser, machine.chromium], "in the browser", () => {
       test("a person edits a file and uses the terminal, before and after pause and resume", async () => {
         await using workspace = await openWorkspace(berth, await shareChromium(), { files: { "a.txt": "before\n" } });
         const { page } = workspace;
@@ -239,6 +246,21 @@ export function engineJourneys(
       expect(await neighbour.condition()).toBe("running");
     });
   });
+}
+
+// Returns the terminal's output up to the number 42, which the shell must calculate.
+async function typeInNewTerminal({ api, url, key }: Berth, { sandboxId }: Session, text: string): Promise<string> {
+  const path = `/sandboxes/${sandboxId}/terminals`;
+  const { id } = (await api.call("POST", path, { cols: 80, rows: 24, command: ["/bin/sh"] })).body as Terminal;
+  const socket = new WebSocket(`${url.replace("http", "ws")}${path}/${id}`, { headers: { authorization: `Bearer ${key}` } });
+  socket.once("open", () => socket.send(Buffer.from(text)));
+  let output = "";
+  for await (const [data, isBinary] of on(socket, "message", { close: ["close"] }) as AsyncIterable<[Buffer, boolean]>) {
+    if (isBinary) output += data.toString();
+    if (output.includes("42")) break;
+  }
+  socket.terminate();
+  return output;
 }
 
 // A sandbox of another installation on the same engine, without a server.
