@@ -7,7 +7,7 @@ import { createBerth, UnauthorizedError, type Berth as Client } from "../../clie
 import { machine, testWith } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
-import { runCli, runCliForJson, runCliHere } from "../support/servers/cli.ts";
+import { runCli, runCliForJson, runCliForJsonHere, runCliHere } from "../support/servers/cli.ts";
 
 // Programs that people run beside a server: the command line, and the recipes of the documentation.
 let server: Berth;
@@ -36,8 +36,7 @@ test("an operator destroys and resumes sessions, and deletes a partner, from the
   const { stdout } = await runCli(server, "top");
   expect(stdout).toMatch(/^1 running, 0 paused .* CPU .* MB memory/);
   expect(stdout).toMatch(new RegExp(`${session.sessionId} +demo +cli +running +default +(now|.* ago) +[0-9.]+ % +[0-9]+ MB +[0-9]+`));
-  const partner = await runCliHere(server, "partner", "create", "leaving", "--json");
-  const { key } = JSON.parse(partner.stdout) as { key: { key: string } };
+  const { key } = await runCliForJsonHere<{ key: { key: string } }>(server, "partner", "create", "leaving");
   const leaving = createBerth({ baseUrl: server.url, apiKey: key.key });
   await Promise.all(["ada", "bob"].map((externalUserId) => leaving.sessions.create({ externalUserId, autoStartAgent: false })));
   const sleeper = await berth.sessions.create({ externalUserId: "sleeper", autoStartAgent: false });
@@ -62,7 +61,7 @@ test("an operator destroys and resumes sessions, and deletes a partner, from the
   await sleeper.destroy();
   expect(await wake()).toMatchObject({ code: 1, stderr: expect.stringContaining("There is no session") });
 
-  const doctor = JSON.parse((await runCliHere(server, "doctor", "--json")).stdout) as { topic: string; state: string; text: string }[];
+  const doctor = await runCliForJsonHere<{ topic: string; state: string; text: string }[]>(server, "doctor");
   expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
 });
 

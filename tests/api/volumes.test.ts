@@ -3,7 +3,7 @@ import { createBerth, type Berth as Client, type Session } from "../../client/in
 import { describeWith, machine } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
-import { runCliForJson } from "../support/servers/cli.ts";
+import { runCliForJsonHere } from "../support/servers/cli.ts";
 
 describeWith(await machine.oci(), "volumes", () => {
   let server: Berth;
@@ -14,7 +14,7 @@ describeWith(await machine.oci(), "volumes", () => {
     await daemonRuntime();
     server = await startBerth({ BERTH_DRIVER: "oci" });
     berth = createBerth({ baseUrl: server.url, apiKey: server.key });
-    const { key } = await runCliForJson<{ key: { key: string } }>(server, "partner", "create", "globex");
+    const { key } = await runCliForJsonHere<{ key: { key: string } }>(server, "partner", "create", "globex");
     other = createBerth({ baseUrl: server.url, apiKey: key.key });
   });
   afterAll(() => server[Symbol.asyncDispose]());

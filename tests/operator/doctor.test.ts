@@ -1,9 +1,10 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { createBerth } from "../../client/index.ts";
 import { startBerth } from "../support/servers/berth.ts";
-import { runCliForJson, type CliPlace } from "../support/servers/cli.ts";
+import { runCliForJsonHere, type CliPlace } from "../support/servers/cli.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 test("berth doctor reports how the engine differs from the store, and the next start repairs it", async () => {
@@ -17,6 +18,9 @@ test("berth doctor reports how the engine differs from the store, and the next s
 
   expect(await sandboxFindings(server)).toEqual([`${forgotten.sandboxId} belongs to no session`]);
   await server.start();
+  // The doctor looks at more than this, so ask it when the sandbox is gone.
+  const folder = join(server.dataDir, "sandboxes", forgotten.sandboxId);
+  await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
   await expect.poll(() => sandboxFindings(server), { timeout: 30_000 }).toEqual(["1, as in the store"]);
   expect((await kept.exec("echo still here")).stdout).toBe("still here\n");
 }, 180_000);
@@ -28,6 +32,6 @@ function forget(file: string, sessionId: string): void {
 }
 
 async function sandboxFindings(place: CliPlace): Promise<string[]> {
-  const findings = await runCliForJson<{ topic: string; text: string }[]>(place, "doctor");
+  const findings = await runCliForJsonHere<{ topic: string; text: string }[]>(place, "doctor");
   return findings.filter(({ topic }) => topic === "sandboxes").map(({ text }) => text);
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "@berth/contract";
 import { createApi, type Api } from "../../support/servers/api.ts";
 import { startBerth, type Berth } from "../../support/servers/berth.ts";
-import { runCliHere } from "../../support/servers/cli.ts";
+import { runCliForJsonHere } from "../../support/servers/cli.ts";
 import { startAttacker } from "./attacker.ts";
 import { close, listen, urlOf } from "./servers.ts";
 
@@ -109,9 +109,7 @@ async function destroySession(api: Api, { sessionId }: Session): Promise<void> {
 }
 
 async function createPartner(berth: Berth, id: string): Promise<string> {
-  const { stdout, stderr } = await runCliHere(berth, "partner", "create", id, "--json");
-  if (stdout === "") throw new Error(stderr);
-  return (JSON.parse(stdout) as { key: { key: string } }).key.key;
+  return (await runCliForJsonHere<{ key: { key: string } }>(berth, "partner", "create", id)).key.key;
 }
 
 function readEvent(onDelivered: (sessionId: string) => void): RequestListener {

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { runCommand } from "./run-command.ts";
+import { runCommand, type CommandResult } from "./run-command.ts";
 
 export const cliPath = join(import.meta.dirname, "../../../cli/bin.js");
 
@@ -13,7 +13,7 @@ export interface CliPlace {
 export const cliEnv = ({ env, dataDir }: CliPlace) => ({ PATH: process.env.PATH ?? "", HOME: dataDir, ...env });
 
 // Runs `berth` without a terminal and waits for its end.
-export function runCli(place: CliPlace, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+export function runCli(place: CliPlace, ...args: string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
     execFile(process.execPath, [cliPath, ...args], { env: cliEnv(place) }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
@@ -25,8 +25,14 @@ export function runCli(place: CliPlace, ...args: string[]): Promise<{ code: numb
 export const runCliHere = (place: CliPlace, ...args: string[]) => runCommand(args, { env: cliEnv(place), cwd: process.cwd() });
 
 // Runs `berth … --json` and returns its output. Throws with its error if it fails.
-export async function runCliForJson<Result>(place: CliPlace, ...args: string[]): Promise<Result> {
-  const { code, stdout, stderr } = await runCli(place, ...args, "--json");
+export const runCliForJson = async <Result>(place: CliPlace, ...args: string[]): Promise<Result> =>
+  parse<Result>(await runCli(place, ...args, "--json"));
+
+// The same in this process.
+export const runCliForJsonHere = async <Result>(place: CliPlace, ...args: string[]): Promise<Result> =>
+  parse<Result>(await runCliHere(place, ...args, "--json"));
+
+function parse<Result>({ code, stdout, stderr }: CommandResult): Result {
   if (code !== 0) throw new Error(stderr);
   return JSON.parse(stdout) as Result;
 }
