@@ -80,7 +80,10 @@ describe("events", () => {
 
   test("set `overflow` when there are too many changes to name", async () => {
     await using listener = await listen();
-    await daemon.fetch("/exec", { method: "POST", body: { command: "seq 20000 | sed s/^/many-/ | xargs touch" } });
+    // The daemon learns of all of them at once.
+    process.kill(daemon.pid, "SIGSTOP");
+    for (let i = 0; i < 600; i++) writeFileSync(join(daemon.workspace, `many-${i}`), "");
+    process.kill(daemon.pid, "SIGCONT");
     await expect
       .poll(() => listener.events.some((event) => event.type === "files" && event.overflow && event.changes.length > 0))
       .toBe(true);

@@ -51,12 +51,12 @@ test("the timeout counts from the last resume", async () => {
   services = await openTestSessions();
   await services.start();
   const session = await services.sessions.create(services.acme, aRequest({ timeoutMs: 2 * MINUTE }));
-  await services.clock.advance(MINUTE);
+  await services.clock.leap(MINUTE);
   await services.sessions.pause("acme", session.id);
   await services.sessions.resume("acme", session.id, { autoStartAgent: false });
-  await services.clock.advance(MINUTE + 30 * SECOND);
+  await services.clock.leap(MINUTE + 30 * SECOND);
   expect((await services.sessions.get("acme", session.id)).status).toBe("running");
-  await services.clock.advance(MINUTE);
+  await services.clock.leap(MINUTE);
   expect((await services.sessions.get("acme", session.id)).status).toBe("paused");
 });
 
@@ -64,7 +64,7 @@ test("with the timeout action destroy, a session that times out is destroyed", a
   services = await openTestSessions({ rules: { timeoutAction: "destroy", hibernateAfterMs: MINUTE, pausedMs: DAY, tombstoneMs: DAY } });
   await services.start();
   const session = await services.sessions.create(services.acme, aRequest({ timeoutMs: MINUTE }));
-  await services.clock.advance(MINUTE + 2 * SECOND);
+  await services.clock.leap(MINUTE + 2 * SECOND);
   expect(await services.sessions.get("acme", session.id)).toMatchObject({ status: "destroyed", stopReason: "timeout" });
 });
 
