@@ -1,10 +1,10 @@
 import type { Page } from "playwright-core";
-import { beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import { CLIENT, startIdentityProvider, type IdentityProvider } from "../../server/keys/testing/identity-provider.ts";
 import { contrastFaults, seriousFaults } from "../support/browser/axe.ts";
 import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
-import { insertSessions, openConsole, signIn, tabTo } from "../support/browser/console.ts";
+import { insertSessions, openConsole, signIn, tabTo, type OpenedConsole } from "../support/browser/console.ts";
 import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
 import { runCliForJson } from "../support/servers/cli.ts";
 
@@ -28,6 +28,22 @@ describeInBrowser("the console", defineTests, { settings });
 function defineTests(suite: BrowserSuite): void {
   let token: string;
   let ada: Session;
+  // All tests use one page, because a new one would load and compile the console again.
+  let opened: OpenedConsole;
+  let page: Page;
+
+  // Shows a page of the console to a person who is not signed in.
+  const visit = async (path: string) => {
+    await page.context().clearCookies();
+    await page.goto(suite.berth.url + path);
+  };
+  // Shows it to an operator.
+  const visitAsOperator = async (path: string) => {
+    await page.goto(suite.berth.url + path);
+    const field = page.getByLabel("Operator token");
+    await expectVisible(field.or(page.getByRole("navigation", { name: "Pages" })));
+    if (await field.isVisible()) await signIn(page, "Operator token", token);
+  };
 
   beforeAll(async () => {
     ({
@@ -36,11 +52,13 @@ function defineTests(suite: BrowserSuite): void {
     await runCliForJson(suite.berth, "partner", "create", "other", "--max-sessions", "5");
     ada = await suite.berth.api.create({ externalUserId: HOSTILE, metadata: { note: HOSTILE }, autoStartAgent: false });
     await useSession(suite, ada);
+    opened = await openConsole(suite, "/console");
+    page = opened.page;
   });
+  afterAll(() => opened?.[Symbol.asyncDispose]());
 
   test("an operator signs in, finds a session, pauses and resumes it, and signs out", async () => {
-    await using opened = await openConsole(suite, "/console");
-    const { page } = opened;
+    await visit("/console");
     await page.getByLabel("Operator token").fill("wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
     await expectVisible(page.getByRole("alert").getByText("unknown, expired or revoked"));
@@ -74,8 +92,7 @@ function defineTests(suite: BrowserSuite): void {
   });
 
   test("an operator signs in with the identity provider, and another account sees why it may not", async () => {
-    await using opened = await openConsole(suite, "/console");
-    const { page } = opened;
+    await visit("/console");
     identity.claims = { email: "eve@evil.example", email_verified: true };
     await page.getByRole("link", { name: "Sign in with your organization" }).click();
     await expectVisible(page.getByRole("alert").getByText("This account may not use the console."));
@@ -85,21 +102,19 @@ function defineTests(suite: BrowserSuite): void {
     await expectVisible(page.getByText("grace@example.org"));
   });
 
-  test("ten thousand sessions are one table that renders only the rows on the screen and works with the keyboard", async () => {
-    insertSessions(suite, 10_000);
-    await using opened = await openConsole(suite, "/console/sessions?status=all");
-    const { page } = opened;
-    await signIn(page, "Operator token", token);
+  test("thousands of sessions are one table that renders only the rows on the screen and works with the keyboard", async () => {
+    insertSessions(suite, 2000);
+    await visitAsOperator("/console/sessions?status=all");
     const rows = page.locator(".table-row");
     await expectVisible(rows.first());
     await page.getByRole("grid").focus();
     const rendered: number[] = [];
-    while ((await page.getByRole("status").textContent()) !== "10,001") {
+    while ((await page.getByRole("status").textContent()) !== "2,001") {
       await page.keyboard.press("End");
       rendered.push(await rows.count());
     }
     expect(Math.max(...rendered)).toBeLessThan(100);
-    await expectVisible(page.locator('[aria-rowindex="10002"]'));
+    await expectVisible(page.locator('[aria-rowindex="2002"]'));
 
     await page.keyboard.press("Home");
     await expectVisible(page.locator('[aria-rowindex="2"][aria-selected="true"]'));
@@ -118,9 +133,7 @@ function defineTests(suite: BrowserSuite): void {
   });
 
   test("an operator issues a key that is shown once, and its partner sees only its own data with it", async () => {
-    await using opened = await openConsole(suite, "/console/partners/other");
-    const { page } = opened;
-    await signIn(page, "Operator token", token);
+    await visitAsOperator("/console/partners/other");
     await expectVisible(page.getByText("of 5, 5 left"));
     await page.getByRole("button", { name: "Issue a key" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("Console");
@@ -159,10 +172,9 @@ function defineTests(suite: BrowserSuite): void {
   });
 
   test("an operator changes a partner's limits with the keyboard alone, and a wrong value is named beside its field", async () => {
-    await using opened = await openConsole(suite, "/console");
-    const { page } = opened;
+    await visit("/console");
     await tabTo(page, page.getByLabel("Operator token"));
-    await page.keyboard.type(token);
+    await page.keyboard.insertText(token);
     await page.keyboard.press("Enter");
     await tabTo(page, page.getByRole("link", { name: "Partners" }));
     await page.keyboard.press("Enter");
@@ -193,9 +205,7 @@ function defineTests(suite: BrowserSuite): void {
   });
 
   test("the form for a template names faults beside their fields and gives the lines for the file", async () => {
-    await using opened = await openConsole(suite, "/console/templates");
-    const { page } = opened;
-    await signIn(page, "Operator token", token);
+    await visitAsOperator("/console/templates");
     await page.getByRole("link", { name: "Write a template" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("python");
     await page.getByRole("textbox", { name: "Memory in MiB" }).fill("12");
@@ -208,12 +218,14 @@ function defineTests(suite: BrowserSuite): void {
 
   test("axe finds no serious violations on any page, light and dark", async () => {
     expect((await suite.berth.api.call("POST", `/api/b2b/sessions/${ada.sessionId}/snapshots`, { name: "before" })).status).toBe(201);
-    await using opened = await openConsole(suite, "/console");
-    const { page } = opened;
+    await visit("/console");
     const found: Record<string, string[]> = {};
+    let themes: ["dark" | "light", "dark" | "light"] = ["dark", "light"];
     const look = async (name: string, until: string, part?: string) => {
       await expectVisible(page.locator(until).first());
-      for (const colorScheme of ["dark", "light"] as const) {
+      // Begins with the theme of the page before.
+      themes = [themes[1], themes[0]];
+      for (const colorScheme of themes) {
         await page.emulateMedia({ colorScheme });
         await expectVisible(page.locator(`:root[data-theme="${colorScheme}"]`));
         found[`${name} ${colorScheme}`] = await (colorScheme === "light" ? seriousFaults : contrastFaults)(page, part);
@@ -242,19 +254,20 @@ function defineTests(suite: BrowserSuite): void {
     };
     for (const [path, until] of Object.entries(pages)) {
       await follow(page, `/console/${path}`);
-      await look(path, until);
+      // The rest stays the same.
+      await look(path, until, "main");
       if (path.startsWith("sessions/")) await lookAtDialog("Destroy");
       if (path === "snapshots") await lookAtDialog(/^Delete/);
       if (path === "partners/other")
         for (const button of ["Change limits", "Change origins and branding", "Issue a key", /^Revoke/]) await lookAtDialog(button);
     }
-    await page.goto(`${suite.berth.url}/console/partner`);
+    await follow(page, "/console/partner");
     await look("partner login", "#secret");
     await signIn(page, "API key", suite.berth.key);
     await look("partner overview", "progress, .stat");
     for (const [path, until] of Object.entries({ sessions: ".table-row", account: "td", webhooks: ".page", audit: "td" })) {
       await follow(page, `/console/partner/${path}`);
-      await look(`partner ${path}`, until);
+      await look(`partner ${path}`, until, "main");
       if (path === "account") await lookAtDialog("Change origins and branding");
     }
     expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
@@ -262,9 +275,7 @@ function defineTests(suite: BrowserSuite): void {
   });
 
   test("a snapshot and a session are deleted after a question", async () => {
-    await using opened = await openConsole(suite, "/console/snapshots");
-    const { page } = opened;
-    await signIn(page, "Operator token", token);
+    await visitAsOperator("/console/snapshots");
     const row = page.getByRole("row").filter({ hasText: "before" });
     await expectVisible(row.getByText(/^\d+(\.\d)? [kM]B$/));
     await row.getByRole("button", { name: /^Delete snp_/ }).click();
@@ -290,9 +301,8 @@ const follow = (page: Page, path: string) =>
 // Opens the workspace in a browser, and asks for a host that no sandbox may reach.
 async function useSession({ berth, browser }: BrowserSuite, { sessionId, sandboxId }: Session): Promise<void> {
   const { url } = (await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`)).body as { url: string };
-  const page = await browser.newPage();
+  // The server counts the visit; the page itself is not needed.
+  await using page = await browser.newPage({ javaScriptEnabled: false });
   await page.goto(url);
-  await expectVisible(page.getByRole("tab").first());
-  await page.close();
   await berth.api.exec(sandboxId, "curl -s http://192.0.2.7/ || true");
 }
