@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import { contrastFaults, seriousFaults } from "../support/browser/axe.ts";
-import { editor, eventually, expectGone, hasFocus, openFile, screenText, expectVisible, treeItem } from "../support/browser/workspace.ts";
+import {
+  editor,
+  eventually,
+  expectGone,
+  hasFocus,
+  openFile,
+  screenText,
+  expectVisible,
+  showFiles,
+  treeItem,
+} from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.rs": "pub const ANSWER: u8 = 42;\n" };
@@ -74,13 +84,17 @@ describeInBrowser("accessibility of the workspace", (suite) => {
   });
 
   test("the workspace works at the width of a phone", async () => {
-    const workspace = await suite.sharedWorkspace(files);
-    await using page = await workspace.another({}, { viewport: { width: 390, height: 780 } });
+    const { page } = await suite.sharedWorkspace(files);
+    const size = page.viewportSize()!;
+    await page.setViewportSize({ width: 390, height: 780 });
+    await page.reload();
     await page.getByRole("button", { name: "Side panel" }).click();
     await openFile(page, "README.md");
     await expectVisible(editor(page));
     expect(await seriousFaults(page)).toEqual([]);
     expect(await page.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    await page.setViewportSize(size);
+    await showFiles(page);
   });
 
   test("below 1,200 pixels the side panel covers the editor until the editor is used, and fingers have large targets", async () => {

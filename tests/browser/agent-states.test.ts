@@ -31,7 +31,7 @@ describeInBrowser(
       ["without-agent", "The assistant is not available here", "as usual"],
       ["wrong-command", "The agent could not start", "Try again"],
     ])("with the template %s the panel explains it, and the session keeps working", async (template, heading, detail) => {
-      await using workspace = await suite.openWorkspace({ create: { template } });
+      await using workspace = await suite.openInSamePage({ create: { template } });
       const { page } = workspace;
       await page.getByRole("button", { name: "Agent", exact: true }).click();
       const panel = page.getByRole("region", { name: "Agent" });

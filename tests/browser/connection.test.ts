@@ -112,7 +112,7 @@ describeInBrowser(
     });
 
     test("a terminal that could not be created during a pause, and a page opened during a pause, start after the resume", async () => {
-      await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" }, closed: true });
+      await using workspace = await suite.openInSamePage({ files: { "a.txt": "base\n" }, closed: true });
       const { page, session } = workspace;
       const [pause, resume] = ["pause", "resume"].map(
         (step) => () => suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/${step}`),
@@ -135,7 +135,7 @@ describeInBrowser(
     });
 
     test("it warns before an idle session is paused, and any input keeps the session running", async () => {
-      await using workspace = await suite.openWorkspace({ create: { idleTimeoutMs: 10 * 60_000 } });
+      await using workspace = await suite.openInSamePage({ create: { idleTimeoutMs: 10 * 60_000 } });
       const { page, session } = workspace;
       // A page that is still opening when the server ends opens again, which counts as use.
       await eventually(() => screenText(page)).toMatch(/[$#%>] ?$/m);
@@ -154,7 +154,7 @@ describeInBrowser(
     });
 
     test("it warns before the session ends, shows that it has ended after a destroy, and unsaved text can be downloaded", async () => {
-      await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" }, create: { timeoutMs: 60_000 } });
+      await using workspace = await suite.openInSamePage({ files: { "a.txt": "base\n" }, create: { timeoutMs: 60_000 } });
       const { page } = workspace;
       await eventually(() => page.getByRole("timer").textContent()).toMatch(/^\d+ s left$/);
       await expectVisible(page.getByText(/This session will be paused at \d/));

@@ -10,7 +10,8 @@ const face = (page: Page, name: string) => page.getByRole("list", { name: "Peopl
 describeInBrowser("a workspace that several people have open", (suite) => {
   test("merges what they type at the same time, shows where they are, and lets a viewer look but not change anything", async () => {
     await using workspace = await suite.openWorkspace({ files: { "notes.txt": "first\n\nlast\n", "other.txt": "other\n" }, closed: true });
-    const ada = await workspace.another({ displayName: "Ada Lovelace" });
+    const ada = workspace.page;
+    await ada.goto(await workspace.link({ displayName: "Ada Lovelace" }));
     await openFile(ada, "notes.txt");
     const bob = await workspace.another({ displayName: "Bob" });
     await openFile(bob, "notes.txt");

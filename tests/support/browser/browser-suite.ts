@@ -1,9 +1,10 @@
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { startBerth, type Berth } from "../servers/berth.ts";
 import {
   closeTabs,
   expectGone,
+  newWorkspacePage,
   openWorkspace,
   shareChromium,
   showFiles,
@@ -17,6 +18,8 @@ export interface BrowserSuite {
   readonly berth: Berth;
   readonly browser: Browser;
   openWorkspace(options?: WorkspaceOptions): Promise<OpenedWorkspace>;
+  // The same in one page that these tests use in turn, with its caches.
+  openInSamePage(options?: WorkspaceOptions): Promise<OpenedWorkspace>;
   // The open workspace that tests share, with these files besides those of earlier tests. A new session and page would cost
   // more than most tests, so a test that depends on neither uses this, with files of its own.
   sharedWorkspace(files?: WorkspaceOptions["files"]): Promise<OpenedWorkspace>;
@@ -38,6 +41,7 @@ export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => 
     let berth: Berth;
     let browser: Browser;
     let shared: Promise<OpenedWorkspace> | undefined;
+    let samePage: Page | undefined;
 
     const suite: BrowserSuite = {
       get berth() {
@@ -47,6 +51,10 @@ export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => 
         return browser;
       },
       openWorkspace: (options) => openWorkspace(berth, browser, options),
+      async openInSamePage(options) {
+        samePage ??= await newWorkspacePage(browser);
+        return openWorkspace(berth, browser, { ...options, page: samePage });
+      },
       async sharedWorkspace(files = {}) {
         shared ??= openWorkspace(berth, browser).then((opened) => all.use(opened));
         const workspace = await shared;
