@@ -23,21 +23,16 @@ function servers(): number {
 
 function children(): string[] {
   if (process.platform !== "linux") return [];
+  // The kernel lists the children of each thread. Reading the parents of all processes takes twenty times as long.
+  const pids = readdirSync("/proc/self/task").flatMap((thread) => read(`/proc/self/task/${thread}/children`)?.match(/\d+/g) ?? []);
   return (
-    readdirSync("/proc")
-      .filter((name) => /^\d+$/.test(name))
-      .filter((pid) => parentOf(pid) === process.pid)
+    pids
       .map((pid) => `${pid} ${commandOf(pid)}`)
       // These end with the worker that runs the files.
       .filter(
         (child) => !["esbuild", "run-worker.ts", "berth-shared-postgres", "--berth-shared-browser"].some((name) => child.includes(name)),
       )
   );
-}
-
-function parentOf(pid: string): number | undefined {
-  const line = read(`/proc/${pid}/stat`);
-  return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[1]);
 }
 
 function commandOf(pid: string): string {
