@@ -5,6 +5,55 @@ import { editor, eventually, expectGone, expectVisible, tab, treeItem } from "..
 import { describeInBrowser } from "../../support/browser/browser-suite.ts";
 
 describeInBrowser("what the workspace shows of a file", (suite) => {
+  test("the README is open on the first visit, and one click shows its preview with images, task boxes and links; a folder in a path shows the tree", async () => {
+    const readme = `# Welcome
+
+<script>alert(1)</script><img src=https://example.com/x.png onerror=alert(1)>text
+
+- [x] done
+- [ ] open
+
+<img src="img/a%20dot.png" onerror="alert(1)" alt="bitmap"> ![vector](img/v.svg) [elsewhere](docs/more.md#second-part) [code](src/a.rs#L2)
+`;
+    const more = `# More\n\n${"text\n\n".repeat(80)}## Second part\n\n[back](../README.md) [up](#more)\n`;
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"/>`;
+    await using workspace = await suite.openInSamePage({
+      files: { "README.md": readme, "docs/more.md": more, "img/a dot.png": dot, "img/v.svg": svg, "src/a.rs": "one;\ntwo;\n" },
+    });
+    const { page } = workspace;
+    await expectVisible(editor(page));
+    await page.getByRole("button", { name: "Open preview" }).click();
+    await expectVisible(page.getByRole("heading", { name: "Welcome" }));
+    expect(await page.locator(".prose script, .prose img[onerror], .prose img[src*=example]").count()).toBe(0);
+    expect(await page.locator(".prose").getByRole("checkbox", { name: "Done" }).isChecked()).toBe(true);
+    expect(await page.locator(".prose").getByRole("checkbox", { name: "To do" }).isChecked()).toBe(false);
+    for (const [name, width] of [
+      ["bitmap", 1],
+      ["vector", 20],
+    ] as const)
+      await eventually(() => widthOf(page.getByRole("img", { name }))).toBe(width);
+    expect(await seriousFaults(page)).toEqual([]);
+
+    await page.getByRole("link", { name: "elsewhere" }).click();
+    await expectVisible(tab(page, "more.md: preview"));
+    const [second, first] = [page.getByRole("heading", { name: "Second part" }), page.getByRole("heading", { name: "More" })];
+    await eventually(() => isOnScreen(second)).toBe(true);
+    await page.getByRole("link", { name: "up" }).click();
+    await eventually(() => isOnScreen(first)).toBe(true);
+    await page.getByRole("link", { name: "back" }).click();
+    // The images are the last part of the preview to appear.
+    await eventually(() => widthOf(page.getByRole("img", { name: "vector" }))).toBe(20);
+    await page.getByRole("link", { name: "code" }).click();
+    await expectVisible(page.getByText("Ln 2, Col 1"));
+
+    // A folder in the path of the file is a link to the tree.
+    await treeItem(page, "src").click();
+    await expectGone(treeItem(page, "a.rs"));
+    await page.getByRole("button", { name: "Side panel" }).click();
+    await page.getByRole("navigation", { name: "File path" }).getByRole("button", { name: "src" }).click();
+    await expectVisible(treeItem(page, "a.rs"));
+  });
+
   test("pictures, tables, sound, PDF files and bytes are shown, and nothing in them runs", async () => {
     const script = "window.top.hasRun = true";
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" onload="${script}"><script>${script}</script></svg>`;
@@ -18,7 +67,7 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
       "paper.pdf": "%PDF-1.4\n%%EOF\n",
       "page.pdf": `<script>${script}</script>`,
     };
-    await using workspace = await suite.openWorkspace({ files, closed: true });
+    await using workspace = await suite.openInSamePage({ files, closed: true });
     const { page } = workspace;
     // A headless browser has no viewer for PDF files.
     await page.addInitScript("Object.defineProperty(Navigator.prototype, 'pdfViewerEnabled', { get: () => true })");
@@ -57,7 +106,8 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
     await expectVisible(page.getByText("20 21 22 23 24 25 26 27").first());
     await page.getByRole("group", { name: "Bytes of data.bin" }).press("End");
     await expectVisible(page.getByText("00030d30"));
-    expect(await seriousFaults(page)).toEqual([]);
+    // The rest of the page is as it was.
+    expect(await seriousFaults(page, "main")).toEqual([]);
 
     await treeItem(page, "paper.pdf").click();
     await expectVisible(page.locator('iframe[title="Pages of paper.pdf"][src^="blob:"]'));
@@ -66,55 +116,6 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
     await expectVisible(page.getByText("It is not a PDF file, although its name says so."));
     await expectVisible(page.getByRole("button", { name: "Download" }));
     expect(await page.evaluate<boolean>("window.hasRun === true")).toBe(false);
-  });
-
-  test("the README is open on the first visit, and one click shows its preview with images, task boxes and links; a folder in a path shows the tree", async () => {
-    const readme = `# Welcome
-
-<script>alert(1)</script><img src=https://example.com/x.png onerror=alert(1)>text
-
-- [x] done
-- [ ] open
-
-<img src="img/a%20dot.png" onerror="alert(1)" alt="bitmap"> ![vector](img/v.svg) [elsewhere](docs/more.md#second-part) [code](src/a.rs#L2)
-`;
-    const more = `# More\n\n${"text\n\n".repeat(80)}## Second part\n\n[back](../README.md) [up](#more)\n`;
-    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"/>`;
-    await using workspace = await suite.openWorkspace({
-      files: { "README.md": readme, "docs/more.md": more, "img/a dot.png": dot, "img/v.svg": svg, "src/a.rs": "one;\ntwo;\n" },
-    });
-    const { page } = workspace;
-    await expectVisible(editor(page));
-    await page.getByRole("button", { name: "Open preview" }).click();
-    await expectVisible(page.getByRole("heading", { name: "Welcome" }));
-    expect(await page.locator(".prose script, .prose img[onerror], .prose img[src*=example]").count()).toBe(0);
-    expect(await page.locator(".prose").getByRole("checkbox", { name: "Done" }).isChecked()).toBe(true);
-    expect(await page.locator(".prose").getByRole("checkbox", { name: "To do" }).isChecked()).toBe(false);
-    for (const [name, width] of [
-      ["bitmap", 1],
-      ["vector", 20],
-    ] as const)
-      await eventually(() => widthOf(page.getByRole("img", { name }))).toBe(width);
-    expect(await seriousFaults(page)).toEqual([]);
-
-    await page.getByRole("link", { name: "elsewhere" }).click();
-    await expectVisible(tab(page, "more.md: preview"));
-    const [second, first] = [page.getByRole("heading", { name: "Second part" }), page.getByRole("heading", { name: "More" })];
-    await eventually(() => isOnScreen(second)).toBe(true);
-    await page.getByRole("link", { name: "up" }).click();
-    await eventually(() => isOnScreen(first)).toBe(true);
-    await page.getByRole("link", { name: "back" }).click();
-    // The images are the last part of the preview to appear.
-    await eventually(() => widthOf(page.getByRole("img", { name: "vector" }))).toBe(20);
-    await page.getByRole("link", { name: "code" }).click();
-    await expectVisible(page.getByText("Ln 2, Col 1"));
-
-    // A folder in the path of the file is a link to the tree.
-    await treeItem(page, "src").click();
-    await expectGone(treeItem(page, "a.rs"));
-    await page.getByRole("button", { name: "Side panel" }).click();
-    await page.getByRole("navigation", { name: "File path" }).getByRole("button", { name: "src" }).click();
-    await expectVisible(treeItem(page, "a.rs"));
   });
 });
 
