@@ -22,7 +22,9 @@ test("tests are defined with `test`, not with `it`", () => {
 });
 
 test("no test passes by returning early", () => {
-  expect(files.flatMap(({ file, text }) => earlyReturns(file, text))).toEqual([]);
+  // Parsing takes long, and most files have no such statement anywhere.
+  const suspects = files.filter(({ text }) => /^\s*if \(/m.test(text) && /\breturn\b/.test(text));
+  expect(suspects.flatMap(({ file, text }) => earlyReturns(file, text))).toEqual([]);
 });
 
 const filesWith = (pattern: RegExp) => files.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
