@@ -126,7 +126,7 @@ async function checkLeftovers(store: Store, driver: Driver, { dataDir }: Config)
   const lost = files.filter((id) => !volumes.has(id)).map((id) => `the volume ${id} has files and no row`);
   const undeleted = [...volumes].filter(([, state]) => state === "deleting").map(([id]) => `the volume ${id} is not deleted`);
   const found = [...orphans, ...stuck, ...setups, ...lost, ...undeleted, ...(await findSnapshotLeftovers(store, driver))];
-  // What follows reads about every process of the machine, so it waits until the rest is clean.
+  // These checks read every process of the machine, so they run only when the others find nothing.
   if (found.length > 0) return found;
   const traces = findTraces(dataDir)
     .filter(({ id }) => !owned.has(id))

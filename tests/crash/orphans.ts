@@ -45,7 +45,7 @@ async function untilGone({ dataDir }: Berth, sandboxId: SandboxId, begin: () => 
   await begin();
   const folder = join(dataDir, "sandboxes", sandboxId);
   const isInTime = () => performance.now() - startMs < PATIENCE_MS;
-  // To look for all traces takes longer, because it reads about every process of the machine.
+  // Looking for all traces takes longer, because it reads every process of the machine.
   while (existsSync(folder) && isInTime()) await delay(20);
   const traces = () => findTraces(dataDir).filter(({ id }) => id === sandboxId);
   for (let left = traces(); left.length > 0; left = traces()) {

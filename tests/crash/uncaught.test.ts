@@ -31,7 +31,7 @@ test("an uncaught error ends the server after its open requests, and the next se
     expect(output).toContain("fail point create.started");
     expect(output).toContain('"msg":"server.stopped"');
 
-    // The next server fails in its turn.
+    // The next server fails too.
     await startFailing(action === "throw" ? "reject" : "throw", "create.started:1");
     for (const { sandboxId } of [session, created])
       expect((await berth.api.exec(sandboxId, "echo still here")).stdout).toBe("still here\n");

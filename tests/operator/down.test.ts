@@ -163,7 +163,7 @@ describe("berth down of a server that runs", () => {
     } finally {
       moveTo(ofNoUnit!);
       rmdirSync(ofUnit!);
-      // When the server has ended.
+      // The group cannot be removed while the server runs in it.
       resources.defer(() => rmdirSync(ofNoUnit!));
     }
   });

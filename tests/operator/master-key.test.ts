@@ -23,7 +23,7 @@ test("a wrong master key stops the start with an error, and after a reseal sessi
 
   await expect(server.start({ BERTH_MASTER_KEY: newMasterKey() })).rejects.toThrow("BERTH_MASTER_KEY does not open what is stored");
 
-  // Nothing is lost.
+  // Nothing was lost.
   await server.start({ BERTH_MASTER_KEY: `${newKey},${oldKey}` });
   expect(await running.files.readText("work.txt")).toBe("mine");
   const place = { ...server, env: { ...server.env, BERTH_MASTER_KEY: `${newKey},${oldKey}` } };

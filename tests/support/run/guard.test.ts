@@ -22,7 +22,7 @@ test("tests are defined with `test`, not with `it`", () => {
 });
 
 test("no test passes by returning early", () => {
-  // Parsing takes long, and most files have no such statement anywhere.
+  // Parsing is slow, and most files have no such statement.
   const suspects = files.filter(({ text }) => /^\s*if \(/m.test(text) && /\breturn\b/.test(text));
   expect(suspects.flatMap(({ file, text }) => earlyReturns(file, text))).toEqual([]);
 });

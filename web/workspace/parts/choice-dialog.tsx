@@ -73,7 +73,7 @@ export function ChoiceDialog({ title, field, placeholder, results, text, onText,
       onToggle={(event) => event.newState === "closed" && onClose()}
       onClick={(event) => event.target === scrim.current && onClose()}
       onMouseDown={(event) => event.target !== input.current && event.preventDefault()}
-      // A part of the page that asks for the focus does not get it, as with a modal dialog.
+      // Keeps the focus from the rest of the page, as a modal dialog does.
       onBlur={({ relatedTarget }) => relatedTarget && input.current?.focus()}
     >
       <div role="dialog" aria-label={title} className="palette">

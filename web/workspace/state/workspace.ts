@@ -132,7 +132,7 @@ export function createWorkspace(sandboxId: string) {
   };
   addEventListener("online", retryNow);
   document.addEventListener("visibilitychange", () => (document.hidden ? documents.keepDrafts() : retryNow()));
-  // Browsers on phones have only the second event. On others the first leaves more time for the write.
+  // Phones fire only pagehide. Elsewhere, beforeunload leaves more time for the write.
   for (const leaving of ["beforeunload", "pagehide"]) addEventListener(leaving, documents.keepDrafts);
 
   function receive(event: SandboxEvent): void {

@@ -51,8 +51,8 @@ export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
       onDragStart={onDragStart}
       onDragEnd={tabDrag.end}
       // A middle click would start to scroll the page, and paste the selected text into the editor on Linux.
-      onMouseDown={keepMiddleClick}
-      onMouseUp={keepMiddleClick}
+      onMouseDown={preventMiddleClickDefault}
+      onMouseUp={preventMiddleClickDefault}
       onAuxClick={(event) => event.button === 1 && closeThis()}
       onContextMenu={onContextMenu}
       role="presentation"
@@ -81,7 +81,7 @@ export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
   );
 }
 
-const keepMiddleClick = (event: MouseEvent) => void (event.button === 1 && event.preventDefault());
+const preventMiddleClickDefault = (event: MouseEvent) => void (event.button === 1 && event.preventDefault());
 
 function useFileStatus(path: string | null): { unsaved: boolean; gone: boolean } {
   const file = useWorkspaceState("documents", (state) => (path === null ? undefined : state.files[path]));

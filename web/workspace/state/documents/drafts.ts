@@ -25,7 +25,7 @@ export function openDrafts(sandboxId: string): Drafts {
     try {
       const transaction = (await (database ??= openDatabase())).transaction(STORE, mode);
       const request = work(transaction.objectStore(STORE));
-      // A page that is left takes no more events, and a transaction that waits for them would be aborted.
+      // A page that is being closed gets no more events, so a transaction that waits for them would be aborted.
       transaction.commit();
       return await new Promise<T>((resolve, reject) => {
         request.addEventListener("success", () => resolve(request.result));
