@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { AGENTS, runsEveryTest, type TestAgent } from "../../tests/support/agents/agents.ts";
-import { describeWith, testWith, type Missing } from "../../tests/support/machine.ts";
+import { AGENTS, type TestAgent } from "../../tests/support/agents/agents.ts";
+import { describeWith } from "../../tests/support/machine.ts";
 import { agentBecomes, agentState, openPanel } from "../testing/agent-panel.ts";
 import { runAgent } from "../testing/run-agent.ts";
 
@@ -12,8 +12,6 @@ for (const agent of AGENTS) describeWith(agent.missing, agent.name, { timeout: 1
 function testAgent(agent: TestAgent): void {
   const running = runAgent(agent);
   const { startAgentSession, pidOf, writeHello, conversations, conversation, isBusy, idleMs, created } = running;
-
-  const sameWithAll: Missing = runsEveryTest(agent) ? undefined : "the same with all agents";
 
   test("starts on request if it is not started automatically", async () => {
     await startAgentSession({ autoStartAgent: false });
@@ -83,22 +81,19 @@ function testAgent(agent: TestAgent): void {
     expect(more).toEqual([]);
     expect(diff).toMatchObject({ path: "src/a.ts", oldText: expect.stringContaining("b = 2"), newText: expect.stringContaining("b = 3") });
 
-    // The checkpoints are the daemon's own.
-    if (!sameWithAll) {
-      // The files can be restored to their state before the prompt, and that can be undone.
-      const id = await created(panel);
-      const said = await panel.sees("user", (item) => item.checkpoint !== undefined);
-      panel.send({ type: "restore", conversationId: id, itemId: said.id });
-      const restore = await panel.sees("restore");
-      expect(restore.text).toBe("Restored 1 file.");
-      expect(readFileSync(join(running.daemon.workspace, "src/a.ts"), "utf8")).toContain("b = 2");
-      panel.send({ type: "restore", conversationId: id, itemId: restore.id });
-      await panel.sees("restore", (item) => item.id !== restore.id);
-      expect(readFileSync(join(running.daemon.workspace, "src/a.ts"), "utf8")).toContain("b = 3");
-      panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "And now?" });
-      await panel.turnEnds();
-      expect(JSON.stringify(running.model.requests.findLast(({ body }) => body.tools)?.body)).toContain("the user has restored the files");
-    }
+    // The files can be restored to their state before the prompt, and that can be undone.
+    const id = await created(panel);
+    const said = await panel.sees("user", (item) => item.checkpoint !== undefined);
+    panel.send({ type: "restore", conversationId: id, itemId: said.id });
+    const restore = await panel.sees("restore");
+    expect(restore.text).toBe("Restored 1 file.");
+    expect(readFileSync(join(running.daemon.workspace, "src/a.ts"), "utf8")).toContain("b = 2");
+    panel.send({ type: "restore", conversationId: id, itemId: restore.id });
+    await panel.sees("restore", (item) => item.id !== restore.id);
+    expect(readFileSync(join(running.daemon.workspace, "src/a.ts"), "utf8")).toContain("b = 3");
+    panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "And now?" });
+    await panel.turnEnds();
+    expect(JSON.stringify(running.model.requests.findLast(({ body }) => body.tools)?.body)).toContain("the user has restored the files");
     await panel.close();
   });
 
@@ -114,24 +109,6 @@ function testAgent(agent: TestAgent): void {
     await expect
       .poll(() => panel.messages.find((message) => message.type === "refused"))
       .toMatchObject({ requestId: "2", code: "agent_busy" });
-    panel.send({ type: "cancel", conversationId: id });
-    expect(await panel.turnEnds()).toMatchObject({ stopReason: "cancelled" });
-    await expect.poll(idleMs).toBeGreaterThan(0);
-    expect(words.text).toBe("Let me think about");
-    running.model.script = [{ say: "Back again." }];
-    panel.send({ type: "prompt", requestId: "3", conversationId: id, text: "Go on" });
-    await panel.sees("assistant", (item) => item.text === "Back again.");
-    await panel.close();
-  });
-
-  // The queue is the daemon's own.
-  testWith(sameWithAll, "receives the queued prompts in order, and after a cancel only when a person continues", async () => {
-    await startAgentSession();
-    const panel = await openPanel(running.daemon);
-    running.model.script = [{ sayAndHang: "Let me think about" }];
-    panel.send({ type: "prompt", requestId: "1", text: "Think" });
-    const id = await created(panel);
-    await panel.sees("assistant", (item) => item.text.includes("about"));
     const queued = async () => (await conversation(id))?.queue ?? [];
     for (const text of ["First in the queue", "Second in the queue", "Never sent"])
       panel.send({ type: "queue", requestId: text, conversationId: id, text });
@@ -139,6 +116,7 @@ function testAgent(agent: TestAgent): void {
     panel.send({ type: "unqueue", conversationId: id, queuedId: (await queued())[2]!.id });
     panel.send({ type: "cancel", conversationId: id });
     expect(await panel.turnEnds()).toMatchObject({ stopReason: "cancelled" });
+    // After a cancel the queue waits for a person, and then continues by itself.
     expect((await queued()).map(({ text }) => text)).toEqual(["First in the queue", "Second in the queue"]);
     panel.send({ type: "sendQueued", conversationId: id, queuedId: (await queued())[0]!.id });
     expect([(await panel.turnEnds()).stopReason, (await panel.turnEnds()).stopReason]).toEqual(["end_turn", "end_turn"]);
@@ -147,6 +125,11 @@ function testAgent(agent: TestAgent): void {
       "First in the queue",
       "Second in the queue",
     ]);
+    await expect.poll(idleMs).toBeGreaterThan(0);
+    expect(words.text).toBe("Let me think about");
+    running.model.script = [{ say: "Back again." }];
+    panel.send({ type: "prompt", requestId: "3", conversationId: id, text: "Go on" });
+    await panel.sees("assistant", (item) => item.text === "Back again.");
     await panel.close();
   });
 

@@ -23,7 +23,7 @@ import { runCli } from "../support/servers/cli.ts";
 // The client against a real server with real sandboxes.
 let server: Berth;
 let berth: Client;
-// For tests that do not end it.
+// A session for the tests that do not destroy theirs.
 let shared: Session;
 
 beforeAll(async () => {
@@ -108,7 +108,7 @@ test("output streams while a command runs, and leaving the loop ends the command
 test("lists can be iterated and filtered", async () => {
   const user = `lister-${Date.now()}`;
   const made = await Promise.all(
-    [1, 2].map((n) => berth.sessions.create({ externalUserId: user, autoStartAgent: false, metadata: { n: String(n) } })),
+    [1, 2, 3].map((n) => berth.sessions.create({ externalUserId: user, autoStartAgent: false, metadata: { n: String(n) } })),
   );
   const listed: string[] = [];
   for await (const session of berth.sessions.list({ externalUserId: user, pageSize: 1 })) listed.push(session.sessionId);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBerth, type Berth as Client, type BerthEvent, type Session } from "../../client/index.ts";
 import { findSecretScript } from "../support/git/find-secret.ts";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
-import { describeWith, machine, testWith } from "../support/machine.ts";
+import { describeWith, machine } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 
@@ -33,18 +33,15 @@ afterAll(async () => {
   api.closeAllConnections();
 });
 
-const ociMissing = await machine.oci();
-
-describeWith([ociMissing, machine.command("git")], "a session from a repository, in a container", () =>
-  suite("oci", { node: "/opt/berth/bin/node", memory: true, isVariant: false }),
+describeWith([await machine.oci(), machine.command("git")], "a session from a repository, in a container", () =>
+  suite("oci", { node: "/opt/berth/bin/node", memory: true }),
 );
 describeWith(machine.command("git"), "a session from a repository, in processes", () =>
-  // Its processes are those of the machine, and the server's memory has the token. Tokens and restarts are the server's, not the driver's.
-  suite("process", { node: join(import.meta.dirname, "../../daemon/dist/bin/node"), memory: false, isVariant: ociMissing === undefined }),
+  // Its processes are those of the machine, and the server's memory has the token.
+  suite("process", { node: join(import.meta.dirname, "../../daemon/dist/bin/node"), memory: false }),
 );
 
-function suite(driver: string, { node, memory, isVariant }: { node: string; memory: boolean; isVariant: boolean }): void {
-  const sameInVariants = machine.sameInVariants(isVariant);
+function suite(driver: string, { node, memory }: { node: string; memory: boolean }): void {
   let server: Berth;
   let berth: Client;
 
@@ -113,7 +110,7 @@ function suite(driver: string, { node, memory, isVariant }: { node: string; memo
     expect(`${everything}${server.output()}`).not.toContain(TOKEN);
   });
 
-  testWith(sameInVariants, "a wrong token fails the source in plain words, and a renewed one repairs it", async () => {
+  test("a wrong token fails the source in plain words, and a renewed one repairs it", async () => {
     const session = await create({ source: { git: { url: git.url(driver), token: "wrong", path: "code/shop" } } });
     const reason = "The git server did not accept the token.";
     expect(session.source).toMatchObject({ status: "failed", reason });
@@ -125,7 +122,7 @@ function suite(driver: string, { node, memory, isVariant }: { node: string; memo
     expect(await server.api.readFile(session.sandboxId, "code/shop/README.md")).not.toBeNull();
   });
 
-  testWith(sameInVariants, "a server that is killed while a repository is fetched finishes it after its restart", async () => {
+  test("a server that is killed while a repository is fetched finishes it after its restart", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     git.gate = promise;
     const before = git.requests.length;

@@ -4,7 +4,7 @@ import type { Session } from "@berth/contract";
 import { CLIENT, startIdentityProvider, type IdentityProvider } from "../../server/keys/testing/identity-provider.ts";
 import { contrastFaults, seriousFaults } from "../support/browser/axe.ts";
 import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
-import { insertSessions, openConsole, signIn, tabTo, type OpenedConsole } from "../support/browser/console.ts";
+import { follow, insertSessions, openConsole, signIn, tabTo, useSession, type OpenedConsole } from "../support/browser/console.ts";
 import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
 import { runCliForJson } from "../support/servers/cli.ts";
 
@@ -37,7 +37,7 @@ function defineTests(suite: BrowserSuite): void {
     await page.context().clearCookies();
     await page.goto(suite.berth.url + path);
   };
-  // Shows it to an operator.
+  // Shows a page of the console to an operator.
   const visitAsOperator = async (path: string) => {
     await page.goto(suite.berth.url + path);
     const field = page.getByLabel("Operator token");
@@ -174,7 +174,7 @@ function defineTests(suite: BrowserSuite): void {
   test("an operator changes a partner's limits with the keyboard alone, and a wrong value is named beside its field", async () => {
     await visit("/console");
     await tabTo(page, page.getByLabel("Operator token"));
-    await page.keyboard.insertText(token);
+    await page.keyboard.type(token);
     await page.keyboard.press("Enter");
     await tabTo(page, page.getByRole("link", { name: "Partners" }));
     await page.keyboard.press("Enter");
@@ -223,7 +223,7 @@ function defineTests(suite: BrowserSuite): void {
     let themes: ["dark" | "light", "dark" | "light"] = ["dark", "light"];
     const look = async (name: string, until: string, part?: string) => {
       await expectVisible(page.locator(until).first());
-      // Begins with the theme of the page before.
+      // Start with the theme of the previous page.
       themes = [themes[1], themes[0]];
       for (const colorScheme of themes) {
         await page.emulateMedia({ colorScheme });
@@ -254,8 +254,7 @@ function defineTests(suite: BrowserSuite): void {
     };
     for (const [path, until] of Object.entries(pages)) {
       await follow(page, `/console/${path}`);
-      // The rest stays the same.
-      await look(path, until, "main");
+      await look(path, until);
       if (path.startsWith("sessions/")) await lookAtDialog("Destroy");
       if (path === "snapshots") await lookAtDialog(/^Delete/);
       if (path === "partners/other")
@@ -267,7 +266,7 @@ function defineTests(suite: BrowserSuite): void {
     await look("partner overview", "progress, .stat");
     for (const [path, until] of Object.entries({ sessions: ".table-row", account: "td", webhooks: ".page", audit: "td" })) {
       await follow(page, `/console/partner/${path}`);
-      await look(`partner ${path}`, until, "main");
+      await look(`partner ${path}`, until);
       if (path === "account") await lookAtDialog("Change origins and branding");
     }
     expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
@@ -292,17 +291,4 @@ function defineTests(suite: BrowserSuite): void {
     await expectGone(page.getByRole("button", { name: "Destroy" }));
     await expectVisible(page.getByText("session.destroyed"));
   });
-}
-
-// Shows another page of the console like a link in it. The document stays, so axe need not be loaded and compiled again.
-const follow = (page: Page, path: string) =>
-  page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)}), dispatchEvent(new PopStateEvent("popstate"))`);
-
-// Opens the workspace in a browser, and asks for a host that no sandbox may reach.
-async function useSession({ berth, browser }: BrowserSuite, { sessionId, sandboxId }: Session): Promise<void> {
-  const { url } = (await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`)).body as { url: string };
-  // The server counts the visit; the page itself is not needed.
-  await using page = await browser.newPage({ javaScriptEnabled: false });
-  await page.goto(url);
-  await berth.api.exec(sandboxId, "curl -s http://192.0.2.7/ || true");
 }

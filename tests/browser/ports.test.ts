@@ -35,7 +35,7 @@ describeInBrowser("ports and their previews", (suite) => {
 
     await page.getByRole("button", { name: "Port 4321" }).click();
     await expectVisible(page.getByRole("button", { name: "Ports, 1 open" }));
-    expect(await seriousFaults(page, ".side-panel")).toEqual([]);
+    expect(await seriousFaults(page)).toEqual([]);
     await page.getByTitle("Show port 4321 beside the code").click();
     await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
     await tab(page, "Port 4321").press("Delete");

@@ -37,15 +37,13 @@ export interface JourneyOptions {
   // A variant of an engine whose other journeys are complete. It runs only the journeys in which variants differ, unless
   // BERTH_TEST_DRIVERS=all.
   isVariant?: boolean;
-  // The reason why another engine's journeys are enough to show the workspace in a browser.
-  noBrowser?: Missing;
 }
 
 // The journeys of a partner and a person, unchanged, on another engine than the default, with the real server and browser.
 export function engineJourneys(
   name: string,
   prepare: () => Promise<TestedEngine>,
-  { freezes, images, missing, isVariant = false, noBrowser }: JourneyOptions,
+  { freezes, images, missing, isVariant = false }: JourneyOptions,
 ): void {
   const sameInVariants = machine.sameInVariants(isVariant);
   describeWith(missing, name, () => {
@@ -205,7 +203,7 @@ export function engineJourneys(
       );
     });
 
-    describeWith([sameInVariants, noBrowser, machine.chromium], "in the browser", () => {
+    describeWith(sameInVariants ?? machine.chromium, "in the browser", () => {
       test("a person edits a file and uses the terminal, before and after pause and resume", async () => {
         await using workspace = await openWorkspace(berth, await shareChromium(), { files: { "a.txt": "before\n" } });
         const { page } = workspace;

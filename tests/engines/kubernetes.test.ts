@@ -2,7 +2,6 @@ import type { V1Pod } from "@kubernetes/client-node";
 import type { SandboxId } from "@berth/contract";
 import { nameOf } from "../../server/drivers/kubernetes/cluster/names.ts";
 import { sandboxOf } from "../../server/drivers/kubernetes/pods/pod-watch.ts";
-import { dockerMissing } from "../support/docker/engine.ts";
 import { MISSING_IMAGE, startKubernetesDouble } from "../support/kubernetes/double.ts";
 import { uncollected } from "../support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";
@@ -36,13 +35,7 @@ for (const [workload, cluster, env] of [
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    {
-      freezes: false,
-      isVariant: workload !== "Sandbox",
-      images: { works: "example.com/tools:2", fails: MISSING_IMAGE },
-      // Pages only talk to the server, so docker.test.ts shows them.
-      noBrowser: machine.sameInVariants(dockerMissing === undefined),
-    },
+    { freezes: false, isVariant: workload !== "Sandbox", images: { works: "example.com/tools:2", fails: MISSING_IMAGE } },
   );
 
 engineJourneys(

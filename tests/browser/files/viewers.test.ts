@@ -106,8 +106,7 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
     await expectVisible(page.getByText("20 21 22 23 24 25 26 27").first());
     await page.getByRole("group", { name: "Bytes of data.bin" }).press("End");
     await expectVisible(page.getByText("00030d30"));
-    // The rest of the page is as it was.
-    expect(await seriousFaults(page, "main")).toEqual([]);
+    expect(await seriousFaults(page)).toEqual([]);
 
     await treeItem(page, "paper.pdf").click();
     await expectVisible(page.locator('iframe[title="Pages of paper.pdf"][src^="blob:"]'));

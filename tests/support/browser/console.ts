@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
+import type { Session } from "@berth/contract";
 import { sessionRow } from "../../../server/store/testing/session-row.ts";
 import type { BrowserSuite } from "./browser-suite.ts";
 import { expectVisible } from "./workspace.ts";
@@ -42,7 +43,7 @@ const MAX_TABS = 80;
 
 // Moves the focus there with the Tab key.
 export async function tabTo(page: Page, target: Locator): Promise<void> {
-  // To look for it after each key would take longer than the key.
+  // Finding it again after each key would take longer than the key press.
   const found = (await target.elementHandle())!;
   for (let tabs = 0; tabs < MAX_TABS; tabs++) {
     if (await found.evaluate((element) => element === element.ownerDocument.activeElement)) return;
@@ -66,4 +67,17 @@ export function insertSessions({ berth }: BrowserSuite, many: number): void {
   }
   database.exec("commit");
   database.close();
+}
+
+// Shows another page of the console like a link in it. The document stays, so axe need not be loaded and compiled again.
+export const follow = (page: Page, path: string) =>
+  page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)}), dispatchEvent(new PopStateEvent("popstate"))`);
+
+// Opens the workspace in a browser, and asks for a host that no sandbox may reach.
+export async function useSession({ berth, browser }: BrowserSuite, { sessionId, sandboxId }: Session): Promise<void> {
+  const { url } = (await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`)).body as { url: string };
+  // The server counts the visit; the page itself is not needed.
+  await using page = await browser.newPage({ javaScriptEnabled: false });
+  await page.goto(url);
+  await berth.api.exec(sandboxId, "curl -s http://192.0.2.7/ || true");
 }

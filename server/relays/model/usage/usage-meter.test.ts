@@ -102,17 +102,17 @@ describe("the usage meter estimates tokens by length", () => {
   });
 });
 
-// Each turn of the event loop handles one chunk. Where a chunk takes milliseconds, fewer of them show the same.
+// Each turn of the event loop handles one chunk.
 test.each([
-  ["an endless line", "application/json", "data: " + "x".repeat(65_000), 200],
-  ["an endless line of a stream", STREAM, "x".repeat(65_000), 200],
-  ["an endless string", STREAM, 'data: {"usage":"', 200],
-  ["many short lines", STREAM, "data: {}\n".repeat(7000), 50],
-  ["many usages", STREAM, 'data: {"usage":{"prompt_tokens":1}}\n'.repeat(1800), 50],
-])("is done with every chunk in the same time, however many there are: %s", async (_name, type, piece, chunks) => {
+  ["an endless line", "application/json", "data: " + "x".repeat(65_000)],
+  ["an endless line of a stream", STREAM, "x".repeat(65_000)],
+  ["an endless string", STREAM, 'data: {"usage":"'],
+  ["many short lines", STREAM, "data: {}\n".repeat(7000)],
+  ["many usages", STREAM, 'data: {"usage":{"prompt_tokens":1}}\n'.repeat(1800)],
+])("is done with every chunk in the same time, however many there are: %s", async (_name, type, piece) => {
   const work = async () => {
     const read = createUsageMeter({ provider: "openai", contentType: type, isEncoded: false });
-    for (let i = 0; i < chunks; i++) {
+    for (let i = 0; i < 200; i++) {
       read.see(Buffer.from(piece.padEnd(65_000, "x")));
       await new Promise((resolve) => setImmediate(resolve));
     }
