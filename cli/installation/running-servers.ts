@@ -15,7 +15,7 @@ export interface RunningServer {
 // The servers of this user; also for root, who must not follow the settings of another user's process. Only on Linux.
 export async function findRunningServers(): Promise<RunningServer[]> {
   const servers: RunningServer[] = [];
-  for (const { pid, holds } of await listLockHolders()) {
+  for (const { pid, holds } of await listLockHolders(isServer)) {
     const server = readServer(pid);
     // The settings must lead to the locked folder; otherwise the process has changed them since its start.
     if (server && (await holds(server.dataDir))) servers.push(server);
@@ -23,11 +23,11 @@ export async function findRunningServers(): Promise<RunningServer[]> {
   return servers;
 }
 
+// `berth down` holds the lock too.
+const isServer = (pid: number) => readList(pid, "cmdline").includes("serve");
+
 function readServer(pid: number): RunningServer | null {
-  const read = (file: string) => readFileIfReadable(`/proc/${pid}/${file}`)?.split("\0") ?? [];
-  // `berth down` holds the lock too.
-  if (!read("cmdline").includes("serve")) return null;
-  const env = Object.fromEntries(read("environ").map((entry) => [entry.split("=", 1)[0], entry.slice(entry.indexOf("=") + 1)]));
+  const env = Object.fromEntries(readList(pid, "environ").map((entry) => [entry.split("=", 1)[0], entry.slice(entry.indexOf("=") + 1)]));
   try {
     if (statSync(`/proc/${pid}`).uid !== process.getuid?.()) return null;
     const folder = readlinkSync(`/proc/${pid}/cwd`);
@@ -37,3 +37,5 @@ function readServer(pid: number): RunningServer | null {
     return null;
   }
 }
+
+const readList = (pid: number, file: string) => readFileIfReadable(`/proc/${pid}/${file}`)?.split("\0") ?? [];
