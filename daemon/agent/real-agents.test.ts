@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { AGENTS, type TestAgent } from "../../tests/support/agents/agents.ts";
@@ -14,6 +14,8 @@ function testAgent(agent: TestAgent): void {
   const { startAgentSession, pidOf, writeHello, conversations, conversation, isBusy, idleMs, created } = running;
 
   test("starts on request if it is not started automatically", async () => {
+    mkdirSync(running.daemon.home, { recursive: true });
+    writeFileSync(join(running.daemon.home, ".npmrc"), `registry=${running.model.url}/npm/\n`);
     await startAgentSession({ autoStartAgent: false });
     expect((await agentState(running.daemon)).status).toBe("stopped");
     expect(pidOf()).toBeUndefined();
@@ -185,5 +187,9 @@ function testAgent(agent: TestAgent): void {
     await expect.poll(() => isBusy(id)).toBe(false);
     expect(existsSync(join(running.daemon.workspace, "careful.txt"))).toBe(false);
     await panel.close();
+  });
+
+  test("has downloaded no packages", () => {
+    expect(running.model.requests.map(({ path }) => path).filter((path) => path.startsWith("/npm/"))).toEqual([]);
   });
 }

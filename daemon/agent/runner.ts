@@ -3,6 +3,7 @@ import { AppError } from "@berth/contract/errors.ts";
 import type { Environment } from "../processes/environment.ts";
 import { agentEnvironment, chooseAgent, restingState, unavailableError } from "./availability.ts";
 import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent, messageOf } from "./connection.ts";
+import { keepOpencodeOffline } from "./opencode-packages.ts";
 
 // Keeps the agent's process running. When the process dies, the runner restarts it with growing pauses, and gives up after
 // several short runs in a row.
@@ -82,11 +83,13 @@ export function createRunner({ environment, cwd, handlers, onStateChange, onDeat
     const resting = restingState(environment);
     if (!program) throw unavailableError(resting) ?? new AppError("agent_none");
     setState({ status: "starting", name: resting.name });
+    const env = agentEnvironment(environment, program);
+    keepOpencodeOffline(program.command, env);
     try {
       const connection = await connectAgent({
         command: program.command,
         args: program.args,
-        env: agentEnvironment(environment, program),
+        env,
         cwd,
         timeoutMs: START_TIMEOUT_MS,
         handlers,
