@@ -1,13 +1,16 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { createInterface } from "node:readline";
+import { afterAll, describe, expect, test } from "vitest";
 import { describeWith, type Missing } from "../../support/machine.ts";
 import { seccompProfile } from "../../../server/drivers/host/isolation/seccomp.ts";
 import { MISSING, REFUSED, WORKING, type Call } from "./attempts.ts";
 import { numberOf, type CallName, type Table } from "./syscalls.ts";
 
-// Compiles the profile of each architecture with the library that the runtimes use, and simulates the filter call by call. This
-// covers the architectures that this machine does not have.
+// Compiles the profile of an architecture with the library that the runtimes use, and simulates the filter call by call. This
+// covers the architectures that this machine does not have. The first line of its input is the profile, and each further line a list
+// of queries.
 const EVALUATOR = `
 import ctypes, json, os, struct, sys, tempfile
 lib = ctypes.CDLL("libseccomp.so.2", use_errno=True)
@@ -22,14 +25,14 @@ lib.seccomp_rule_add_array.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.
 ALLOW, ERRNO = 0x7fff0000, 0x00050000
 AUDIT = dict(SCMP_ARCH_X86_64=0xc000003e, SCMP_ARCH_X86=0x40000003, SCMP_ARCH_X32=0x4000003e, SCMP_ARCH_AARCH64=0xc00000b7, SCMP_ARCH_ARM=0x40000028)
 OPERATORS = dict(SCMP_CMP_GT=6, SCMP_CMP_MASKED_EQ=7)
-asked = json.load(sys.stdin)
+profile = json.loads(sys.stdin.readline())
 context = lib.seccomp_init(ALLOW)
-wanted = [AUDIT[name] for name in asked["profile"]["architectures"]]
+wanted = [AUDIT[name] for name in profile["architectures"]]
 native = lib.seccomp_arch_native() & 0xffffffff
 for token in wanted:
     if token != native: assert lib.seccomp_arch_add(context, token) == 0
 if native not in wanted: assert lib.seccomp_arch_remove(context, native) == 0
-for rule in asked["profile"]["syscalls"]:
+for rule in profile["syscalls"]:
     comparisons = [Comparison(c["index"], OPERATORS[c["op"]], c["value"], c.get("valueTwo", 0)) for c in rule.get("args", [])]
     for name in rule["names"]:
         number = lib.seccomp_syscall_resolve_name(name.encode())
@@ -52,7 +55,7 @@ def answer(table, number, args):
         elif code == 0x05: at += k
         elif code == 0x06: return "allow" if k == ALLOW else "errno %d" % (k & 0xffff) if k & 0xffff0000 == ERRNO else "kill"
         else: at += yes if {0x15: held == k, 0x25: held > k, 0x35: held >= k, 0x45: held & k}[code] else no
-print(json.dumps([answer(*query) for query in asked["queries"]]))`;
+for line in sys.stdin: print(json.dumps([answer(*query) for query in json.loads(line)]), flush=True)`;
 
 const AUDIT: Record<Table, number> = { x64: 0xc000003e, x86: 0x40000003, arm64: 0xc00000b7, arm: 0x40000028 };
 const X32 = 0x40000000;
@@ -64,12 +67,32 @@ const missing: Missing[] = [
 
 type Query = [table: number, number: number, args: number[]];
 
+const evaluators = new Map<"x64" | "arm64", ReturnType<typeof startEvaluator>>();
+afterAll(() => Promise.all([...evaluators.values()].map(({ close }) => close())));
+
 async function ask(architecture: "x64" | "arm64", queries: Query[]): Promise<string[]> {
-  const printed = await new Promise<string>((resolve, reject) => {
-    const child = execFile("/usr/bin/python3", ["-c", EVALUATOR], (error, stdout) => (error ? reject(error) : resolve(stdout)));
-    child.stdin?.end(JSON.stringify({ profile: seccompProfile({ honoursErrno: true }, architecture), queries }));
-  });
-  return JSON.parse(printed) as string[];
+  const evaluator = evaluators.get(architecture) ?? startEvaluator(architecture);
+  evaluators.set(architecture, evaluator);
+  return JSON.parse(await evaluator.answer(JSON.stringify(queries))) as string[];
+}
+
+function startEvaluator(architecture: "x64" | "arm64") {
+  const child = spawn("/usr/bin/python3", ["-c", EVALUATOR], { stdio: ["pipe", "pipe", "inherit"] });
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  child.stdin.write(`${JSON.stringify(seccompProfile({ honoursErrno: true }, architecture))}\n`);
+  return {
+    async answer(line: string): Promise<string> {
+      child.stdin.write(`${line}\n`);
+      const { value, done } = await answers.next();
+      if (done) throw new Error("The evaluator of the filter has ended. Its output says why.");
+      return value;
+    },
+    async close(): Promise<void> {
+      const ended = once(child, "close");
+      child.stdin.end();
+      await ended;
+    },
+  };
 }
 
 const AN_ADDRESS = 0x7000;
