@@ -31,6 +31,9 @@ export function findRelatedProcesses(
   const found = new Map<number, ProcessEntry>();
   const groups = new Set<number>([root]);
   const own = all.find((entry) => entry.pid === process.pid);
+  // The parent of an orphan is the first process or the user's systemd; the parent of a daemon is the server that started it.
+  // Other processes with their current directory in a sandbox, such as the shell of an operator, are not part of the sandbox.
+  const parents = new Set([1, process.pid, ...all.filter(({ name }) => name === "systemd").map(({ pid }) => pid)]);
   const add = (entry: ProcessEntry) => {
     found.set(entry.pid, entry);
     if (entry.group !== own?.group) groups.add(entry.group);
@@ -42,16 +45,11 @@ export function findRelatedProcesses(
     for (const entry of all) {
       if (found.has(entry.pid) || entry.pid === process.pid) continue;
       const isRelated = entry.pid === root || found.has(entry.parent) || groups.has(entry.group) || groups.has(entry.session);
-      if (isRelated || (isOrphanOrDaemon(entry, all) && hasDirectoryIn(entry.pid, folders))) add(entry);
+      if (isRelated || (parents.has(entry.parent) && hasDirectoryIn(entry.pid, folders))) add(entry);
     }
   }
   return [...found.values()];
 }
-
-// The parent of an orphan is the first process or the user's systemd; the parent of a daemon is the server that started it.
-// Other processes with their current directory in a sandbox, such as the shell of an operator, are not part of the sandbox.
-const isOrphanOrDaemon = ({ parent }: ProcessEntry, all: readonly ProcessEntry[]) =>
-  parent === 1 || parent === process.pid || all.some(({ pid, name }) => pid === parent && name === "systemd");
 
 function readProc(): ProcessEntry[] {
   const entries = readdirSync("/proc").filter((name) => /^\d+$/.test(name));

@@ -137,11 +137,15 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
     }
   }
 
+  async function restart(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+    // If an earlier server died before it stored the daemon's process id, that daemon still runs.
+    await kill(spec.id);
+    await start(spec, signal);
+  }
+
   async function startDaemon(spec: SandboxSpec, flags: readonly string[], signal: AbortSignal): Promise<StartedDaemon> {
     const { id, tokenHash, volumes = [] } = spec;
     const paths = pathsOf(id);
-    // If an earlier server died before it stored the daemon's process id, that daemon still runs.
-    await kill(id);
     await restoreFiles(spec, signal);
     for (const folder of [paths.workspace, paths.home, paths.tmp, paths.control, paths.egress])
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -221,7 +225,8 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
         if (before === "running") return;
         if (before === "frozen") return signalAll(findProcesses(spec.id, await findDaemon(spec.id)), "SIGCONT");
         try {
-          await start(spec, signal);
+          // In a folder that did not exist, nothing runs yet.
+          await (before === "absent" ? start(spec, signal) : restart(spec, signal));
         } catch (error) {
           // Delete the files only if this call has created them.
           await (before === "absent" ? remove(spec.id) : kill(spec.id));
@@ -246,7 +251,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
           await awaitAnswer(spec.id, signal);
           return { restarted: false };
         }
-        await start(spec, signal);
+        await restart(spec, signal);
         return { restarted: true };
       }),
 
