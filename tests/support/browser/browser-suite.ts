@@ -1,6 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { startBerth, type Berth } from "../servers/berth.ts";
+import { shareBerth, type SharedBerth } from "../servers/shared-berth.ts";
 import {
   closeTabs,
   expectGone,
@@ -14,8 +15,8 @@ import {
 import { describeWith, machine, type Missing } from "../machine.ts";
 
 // The server and the browser that the tests of one suite share.
-export interface BrowserSuite {
-  readonly berth: Berth;
+export interface BrowserSuite<Server = Omit<SharedBerth, "partnerId">> {
+  readonly berth: Server;
   readonly browser: Browser;
   openWorkspace(options?: WorkspaceOptions): Promise<OpenedWorkspace>;
   // The same in one page that these tests use in turn, with its caches.
@@ -29,21 +30,41 @@ export interface BrowserSuite {
 
 export interface BrowserSuiteOptions {
   // The server's settings. Resources that must outlive the server belong into `resources`. The server is not started yet.
-  settings?: (resources: AsyncDisposableStack, suite: BrowserSuite) => Promise<Record<string, string>>;
+  settings?: (resources: AsyncDisposableStack, suite: BrowserSuite<Berth>) => Promise<Record<string, string>>;
   // Requirements besides a browser.
   needs?: Missing;
 }
 
-// A suite that uses the real server and the system's browser. It is skipped if there is no browser.
-export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => void, { settings, needs }: BrowserSuiteOptions = {}): void {
+// A suite that uses a real server of its own and the system's browser. It is skipped if there is no browser.
+export function describeInBrowser(
+  name: string,
+  tests: (suite: BrowserSuite<Berth>) => void,
+  { settings, needs }: BrowserSuiteOptions = {},
+): void {
+  const open: OpenServer<Berth> = async (all, suite) => all.use(await startBerth(await settings?.(all, suite)));
+  defineSuite(name, tests, { open, needs });
+}
+
+// The same with the server that the worker's test files share (servers/shared-berth.ts).
+export function describeOnSharedServer(name: string, tests: (suite: BrowserSuite<SharedBerth>) => void): void {
+  defineSuite(name, tests, { open: shareBerth });
+}
+
+type OpenServer<Server> = (resources: AsyncDisposableStack, suite: BrowserSuite<Server>) => Promise<Server>;
+
+function defineSuite<Server extends Pick<Berth, "api">>(
+  name: string,
+  tests: (suite: BrowserSuite<Server>) => void,
+  { open, needs }: { open: OpenServer<Server>; needs?: Missing },
+): void {
   describeWith([machine.chromium, needs], name, () => {
     const all = new AsyncDisposableStack();
-    let berth: Berth;
+    let berth: Server;
     let browser: Browser;
     let shared: Promise<OpenedWorkspace> | undefined;
     let samePage: Page | undefined;
 
-    const suite: BrowserSuite = {
+    const suite: BrowserSuite<Server> = {
       get berth() {
         return berth;
       },
@@ -77,7 +98,7 @@ export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => 
     };
 
     beforeAll(async () => {
-      berth = all.use(await startBerth(await settings?.(all, suite)));
+      berth = await open(all, suite);
       browser = await shareChromium();
       all.defer(async () => void (await Promise.all(browser.contexts().map((context) => context.close()))));
     });

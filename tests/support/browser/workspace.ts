@@ -75,7 +75,7 @@ export async function newWorkspacePage(browser: Browser, context: BrowserContext
 }
 
 export async function openWorkspace(
-  berth: Berth,
+  berth: Pick<Berth, "api">,
   browser: Browser,
   { files = {}, create = {}, context = {}, closed = false, page: used }: WorkspaceOptions = {},
 ): Promise<OpenedWorkspace> {

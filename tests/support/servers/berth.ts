@@ -6,11 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { serverFlags } from "../../../cli/server-flags.js";
-import { readConfig } from "../../../server/config/config.ts";
-import { openDriver } from "../../../server/drivers/index.ts";
-import { silentLog } from "../../../server/log.ts";
 import { writeMigratedDatabase } from "../databases/migrated.ts";
 import { createApi, type Api } from "./api.ts";
+import { destroySandboxes } from "./destroy-sandboxes.ts";
 import { freePort } from "./port.ts";
 
 // The real server as a separate process with its own data folder and port. Tests may kill and restart it. Disposing destroys
@@ -52,9 +50,11 @@ export async function startBerth(env: Record<string, string> = {}, options: Bert
 export interface BerthOptions {
   // The number of files that the server may open.
   maxFiles?: number;
+  // A command that runs the server's command, in a process group of its own and with a pipe as its standard input.
+  supervisor?: readonly string[];
 }
 
-export async function prepareBerth(env: Record<string, string> = {}, { maxFiles }: BerthOptions = {}): Promise<Berth> {
+export async function prepareBerth(env: Record<string, string> = {}, { maxFiles, supervisor }: BerthOptions = {}): Promise<Berth> {
   const dataDir = env.BERTH_DATA_DIR ?? (await mkdtemp(join(tmpdir(), "berth-test-")));
   await mkdir(dataDir, { recursive: true });
   const file = join(dataDir, "berth.db");
@@ -83,10 +83,12 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
     // With its flags, the server need not restart itself, which takes a tenth of its start.
     const command = [process.execPath, ...serverFlags(), join(root, "cli/bin.js"), "serve"];
     const limited = maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command];
-    child = spawn(limited[0]!, limited.slice(1), {
+    const [program, ...args] = [...(supervisor ?? []), ...limited];
+    child = spawn(program!, args, {
       cwd: dataDir,
       env: { PATH: process.env.PATH ?? "", HOME: dataDir, ...settings, ...extra },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [supervisor ? "pipe" : "ignore", "pipe", "pipe"],
+      detached: supervisor !== undefined,
     });
     for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (output += String(chunk)));
     let ended = false;
@@ -152,16 +154,9 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
   };
 }
 
-async function isReady(url: string): Promise<boolean> {
+export async function isReady(url: string): Promise<boolean> {
   return fetch(`${url}/readyz`).then(
     (answer) => answer.ok,
     () => false,
   );
-}
-
-// Sandboxes outlive the server on purpose.
-async function destroySandboxes(env: Record<string, string>): Promise<void> {
-  const { config } = readConfig(env);
-  await using driver = await openDriver(config, silentLog);
-  for (const { id } of await driver.list(AbortSignal.timeout(30_000))) await driver.destroy(id, AbortSignal.timeout(30_000));
 }
