@@ -16,26 +16,24 @@ import {
   type Berth as Client,
   type Session,
 } from "../../client/index.ts";
-import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { runCli } from "../support/servers/cli.ts";
+import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
 
 // The client against a real server with real sandboxes.
-let server: Berth;
+let server: SharedBerth;
 let berth: Client;
 // A session for the tests that do not destroy theirs.
 let shared: Session;
 
 beforeAll(async () => {
   await daemonRuntime();
-  server = await startBerth({ BERTH_WEBHOOK_ALLOW_PRIVATE: "1" });
+  server = await shareBerth();
   berth = createBerth({ baseUrl: server.url, apiKey: server.key });
   shared = await berth.sessions.create({ externalUserId: "shared", autoStartAgent: false });
 });
 
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-});
+afterAll(() => shared.destroy());
 
 test("a session is created, used, paused, resumed, found again and destroyed", async () => {
   const session = await berth.sessions.create({
@@ -201,7 +199,7 @@ test("a partner creates, rotates and revokes its own keys", async () => {
   await expect(reading.sessions.list().page()).rejects.toThrow(UnauthorizedError);
   expect(await berth.keys.revoke(rotated.id)).toMatchObject({ state: "revoked" });
   expect((await berth.keys.list()).filter(({ state }) => state === "active").map(({ scope }) => scope)).toEqual(["admin"]);
-  expect((await runCli(server, "key", "list", "demo")).stdout).toMatch(/Reports +read/);
+  expect((await runCli(server, "key", "list", server.partnerId)).stdout).toMatch(/Reports +read/);
 });
 
 test("concurrent calls for one user get one session, which is resumed when it is paused and replaced when it is destroyed", async () => {

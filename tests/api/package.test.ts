@@ -8,7 +8,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { machine, testWith } from "../support/machine.ts";
 import { buildClient } from "../../client/build.ts";
-import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 // The package as partners install it: packed by npm and unpacked into a project outside this repository.
@@ -29,16 +29,15 @@ beforeAll(() => {
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe("the installed package drives the service", () => {
-  let server: Berth;
+  let server: SharedBerth;
   beforeAll(async () => {
     await daemonRuntime();
-    server = await startBerth();
+    server = await shareBerth();
     writeFileSync(
       join(project, "use.js"),
       `${USE}\nconsole.log(JSON.stringify(await use(${JSON.stringify(server.url)}, ${JSON.stringify(server.key)})));`,
     );
   });
-  afterAll(() => server[Symbol.asyncDispose]());
   beforeAll(() => writeFileSync(join(project, "like-node-18.js"), "delete AbortSignal.any; delete globalThis.crypto;"));
 
   // The machine's Node is often older than ours. Deno and Bun run if they are installed.

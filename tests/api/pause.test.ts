@@ -1,21 +1,20 @@
 import { once } from "node:events";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { Session } from "@berth/contract";
-import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
 
 describe("requests to a sandbox during pause and resume", () => {
-  let berth: Berth;
+  let berth: SharedBerth;
+  let session: Session;
 
-  beforeAll(async () => {
-    berth = await startBerth();
-  });
-  afterAll(async () => berth?.[Symbol.asyncDispose]());
+  beforeAll(async () => void (berth = await shareBerth()));
+  beforeEach(async () => void (session = await berth.api.create()));
+  afterEach(() => berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`));
 
-  const change = (session: Session, to: "pause" | "resume") => berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/${to}`);
+  const change = (to: "pause" | "resume") => berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/${to}`);
 
   test("succeed or fail at once", async () => {
-    const session = await berth.api.create();
     const seen = new Map<number, number>();
     let slowestMs = 0;
     const until = new AbortController();
@@ -29,9 +28,9 @@ describe("requests to a sandbox during pause and resume", () => {
     };
     const hammers = [hammer(), hammer(), hammer()];
     for (let round = 0; round < 10; round++) {
-      expect((await change(session, "pause")).status).toBe(200);
+      expect((await change("pause")).status).toBe(200);
       expect((await berth.api.call("GET", `/sandboxes/${session.sandboxId}/files`)).status).toBe(409);
-      expect((await change(session, "resume")).status).toBe(200);
+      expect((await change("resume")).status).toBe(200);
     }
     until.abort();
     await Promise.all(hammers);
@@ -42,7 +41,6 @@ describe("requests to a sandbox during pause and resume", () => {
   });
 
   test("a pause aborts a streamed response", async () => {
-    const session = await berth.api.create();
     const answer = await fetch(`${session.sandboxUrl}/exec`, {
       method: "POST",
       headers: { authorization: `Bearer ${berth.key}`, "content-type": "application/json" },
@@ -50,7 +48,7 @@ describe("requests to a sandbox during pause and resume", () => {
     });
     const reader = answer.body!.getReader();
     await reader.read();
-    await change(session, "pause");
+    await change("pause");
     const drain = async () => {
       while (!(await reader.read()).done);
     };
@@ -58,16 +56,15 @@ describe("requests to a sandbox during pause and resume", () => {
   });
 
   test("a pause closes a WebSocket, and its terminal is available after the resume", async () => {
-    const session = await berth.api.create();
     const headers = { authorization: `Bearer ${berth.key}` };
     const create = await berth.api.call("POST", `/sandboxes/${session.sandboxId}/terminals`, { cols: 80, rows: 24, command: ["cat"] });
     const url = `${session.sandboxUrl.replace("http", "ws")}/terminals/${(create.body as { id: string }).id}`;
     const before = new WebSocket(url, { headers });
     await once(before, "open");
     const closed = once(before, "close");
-    await change(session, "pause");
+    await change("pause");
     expect((await closed)[0]).toBe(4409);
-    await change(session, "resume");
+    await change("resume");
     const after = new WebSocket(url, { headers });
     await once(after, "open");
     let echoed = "";

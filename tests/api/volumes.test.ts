@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createBerth, type Berth as Client, type Session } from "../../client/index.ts";
 import { describeWith, machine } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
-import { startBerth, type Berth } from "../support/servers/berth.ts";
-import { runCliForJsonHere } from "../support/servers/cli.ts";
+import { shareBerth } from "../support/servers/shared-berth.ts";
 
 describeWith(await machine.oci(), "volumes", () => {
-  let server: Berth;
   let berth: Client;
   let other: Client;
 
   beforeAll(async () => {
     await daemonRuntime();
-    server = await startBerth({ BERTH_DRIVER: "oci" });
-    berth = createBerth({ baseUrl: server.url, apiKey: server.key });
-    const { key } = await runCliForJsonHere<{ key: { key: string } }>(server, "partner", "create", "globex");
-    other = createBerth({ baseUrl: server.url, apiKey: key.key });
+    const connect = async () => (({ url, key }) => createBerth({ baseUrl: url, apiKey: key }))(await shareBerth());
+    [berth, other] = [await connect(), await connect()];
   });
-  afterAll(() => server[Symbol.asyncDispose]());
 
   const create = (volumes: Session["volumes"], client = berth) =>
     client.sessions.create({ externalUserId: "ada", autoStartAgent: false, volumes: volumes ?? [] });

@@ -11,11 +11,11 @@ import {
   showFiles,
   treeItem,
 } from "../support/browser/workspace.ts";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.rs": "pub const ANSWER: u8 = 42;\n" };
 
-describeInBrowser("accessibility of the workspace", (suite) => {
+describeOnSharedServer("accessibility of the workspace", (suite) => {
   test("axe finds no serious violations in the panels, in light and dark", async () => {
     const { page } = await suite.sharedWorkspace(files);
     await openFile(page, "README.md");

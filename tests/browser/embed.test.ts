@@ -3,24 +3,28 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Browser, Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createBerth } from "../../client/index.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { eventually, launchChromium } from "../support/browser/workspace.ts";
 import { describeWith, machine } from "../support/machine.ts";
 import { freePort } from "../support/servers/port.ts";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 import { openTlsFront, type TlsFront } from "../support/servers/tls.ts";
-import { runCli } from "../support/servers/cli.ts";
+import { runCli, type CliPlace } from "../support/servers/cli.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-describeInBrowser("the example partner app", (suite) => {
+describeOnSharedServer("the example partner app", (suite) => {
   let app: PartnerApp;
   let page: Page;
 
   beforeAll(async () => {
     app = await startPartnerApp(suite.berth);
   });
-  afterAll(() => app?.stop());
+  afterAll(async () => {
+    await app?.stop();
+    for await (const session of createBerth({ baseUrl: suite.berth.url, apiKey: suite.berth.key }).sessions.list()) await session.destroy();
+  });
 
   test("cannot embed the workspace before its origin is allowed", async () => {
     page = await openPage(suite.browser, app.url);
@@ -28,7 +32,7 @@ describeInBrowser("the example partner app", (suite) => {
   });
 
   test("embeds the workspace from another origin, also after a reload", async () => {
-    await allowOrigin(suite.berth, app.url);
+    await allowOrigin(suite.berth, app.url, suite.berth.partnerId);
     // The server reads the new origin within seconds.
     const framed = () => page.reload().then(() => childOf(page)?.url());
     await eventually(framed).toMatch(/\/workspace\/sbx_\w+\/$/);
@@ -53,7 +57,7 @@ describeInBrowser("the example partner app", (suite) => {
     await frame.getByRole("button", { name: "Theme: system" }).waitFor();
 
     // The theme is dark, so the colour is lighter than the partner's.
-    await runCli(suite.berth, "partner", "update", "demo", "--accent", "#7c3aed", "--hide-agent", "yes");
+    await runCli(suite.berth, "partner", "update", suite.berth.partnerId, "--accent", "#7c3aed", "--hide-agent", "yes");
     await eventually(() => frame.evaluate("document.documentElement.style.getPropertyValue('--accent')")).toMatch(/^#[b-d]/);
     await frame.getByRole("button", { name: "Agent" }).waitFor({ state: "detached" });
 
@@ -160,7 +164,7 @@ interface PartnerApp {
   stop(): Promise<void>;
 }
 
-async function startPartnerApp(berth: Berth): Promise<PartnerApp> {
+async function startPartnerApp(berth: Pick<Berth, "url" | "key">): Promise<PartnerApp> {
   const port = await freePort();
   const env = {
     PATH: process.env.PATH ?? "",
@@ -183,8 +187,8 @@ async function startPartnerApp(berth: Berth): Promise<PartnerApp> {
 }
 
 // Uses the CLI, like an operator.
-async function allowOrigin(berth: Berth, origin: string): Promise<void> {
-  expect(await runCli(berth, "partner", "update", "demo", "--origin", origin)).toMatchObject({ code: 0, stderr: "" });
+async function allowOrigin(berth: CliPlace, origin: string, partnerId = "demo"): Promise<void> {
+  expect(await runCli(berth, "partner", "update", partnerId, "--origin", origin)).toMatchObject({ code: 0, stderr: "" });
 }
 
 async function openPage(browser: Browser, url: string): Promise<Page> {
@@ -203,7 +207,7 @@ const sessionInFrame = (page: Page) =>
   askInFrame<{ sessionId: string; status: string }>(page, `fetch("session").then((answer) => answer.json())`);
 
 // Writes a file inside the frame, with its cookie and origin, and reads it through the partner API.
-async function greetingThroughFrame(page: Page, berth: Berth): Promise<string | undefined> {
+async function greetingThroughFrame(page: Page, berth: Pick<Berth, "api">): Promise<string | undefined> {
   await askInFrame(page, `fetch("api/files/content?path=hello.txt", { method: "PUT", body: "hello from the frame" })`);
   const sandboxId = /sbx_\w+/.exec(childOf(page)!.url())![0];
   return (await berth.api.readFile(sandboxId, "hello.txt"))?.toString();

@@ -10,9 +10,9 @@ import {
   tab,
   typeInTerminal,
 } from "../support/browser/workspace.ts";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 
-describeInBrowser("ports and their previews", (suite) => {
+describeOnSharedServer("ports and their previews", (suite) => {
   test("a new port is announced, and its preview opens beside the code or in a tab, on its own origin", async () => {
     const server = `require("node:http").createServer((q, r) => {
       r.setHeader("content-type", "text/html");

@@ -2,13 +2,13 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import type { PreviewLink } from "@berth/contract/workspace.ts";
 import { eventually } from "../support/browser/workspace.ts";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 
-describeInBrowser("the preview of a development server", (suite) => {
+describeOnSharedServer("the preview of a development server", (suite) => {
   let session: Session;
   let workspace: Page;
 
@@ -24,6 +24,7 @@ describeInBrowser("the preview of a development server", (suite) => {
     workspace = await (await browser.newContext()).newPage();
     await workspace.goto((body as { url: string }).url);
   });
+  afterAll(() => suite.berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`));
 
   // Creates a preview link like the ports panel.
   const linkTo = (port: number, path = "/"): Promise<PreviewLink> =>

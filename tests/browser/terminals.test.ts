@@ -13,9 +13,9 @@ import {
   typeInTerminal,
 } from "../support/browser/workspace.ts";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 
-describeInBrowser("terminals in the workspace", (suite) => {
+describeOnSharedServer("terminals in the workspace", (suite) => {
   test("a command that is typed runs, and its output is shown", async () => {
     const { page } = await suite.sharedWorkspace();
     await eventually(() => screenText(page)).toMatch(/[$#%>] ?$/m);

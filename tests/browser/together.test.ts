@@ -1,13 +1,13 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 import { editor, eventually, expectVisible, openFile, tab, treeItem } from "../support/browser/workspace.ts";
 
 const textIn = async (page: Page) => (await editor(page).locator(".cm-line").allTextContents()).join("\n");
 const face = (page: Page, name: string) => page.getByRole("list", { name: "People in this workspace" }).getByRole("button", { name });
 
-describeInBrowser("a workspace that several people have open", (suite) => {
+describeOnSharedServer("a workspace that several people have open", (suite) => {
   test("merges what they type at the same time, shows where they are, and lets a viewer look but not change anything", async () => {
     await using workspace = await suite.openWorkspace({ files: { "notes.txt": "first\n\nlast\n", "other.txt": "other\n" }, closed: true });
     const ada = workspace.page;

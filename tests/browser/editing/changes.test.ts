@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../../support/browser/axe.ts";
 import { editor, eventually, expectGone, expectVisible, openFile, typeAtStart } from "../../support/browser/workspace.ts";
-import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 
 const bytes = new Uint8Array([0, 1, 2]);
 
@@ -18,7 +18,7 @@ async function runCommand(page: Page, title: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-describeInBrowser("the changes view", (suite) => {
+describeOnSharedServer("the changes view", (suite) => {
   test("without git, changes since the session's start are listed", async () => {
     const workspace = await suite.sharedWorkspace();
     const { page } = workspace;

@@ -12,7 +12,7 @@ import {
   typeAtStart,
 } from "../../support/browser/workspace.ts";
 import { seriousFaults } from "../../support/browser/axe.ts";
-import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 
 // Runs the work while autosave is off.
 async function withoutAutosave(page: Page, work: () => Promise<void>): Promise<void> {
@@ -22,7 +22,7 @@ async function withoutAutosave(page: Page, work: () => Promise<void>): Promise<v
   await expectVisible(page.getByRole("button", { name: "Autosave: on" }));
 }
 
-describeInBrowser("editing in the workspace", (suite) => {
+describeOnSharedServer("editing in the workspace", (suite) => {
   test("a file that is created, edited and saved can be read by a command", async () => {
     const workspace = await suite.sharedWorkspace();
     const { page } = workspace;

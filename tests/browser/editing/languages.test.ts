@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Page } from "playwright-core";
-import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 import { closeTabs, editor, eventually, expectGone, expectVisible, openFile, tab } from "../../support/browser/workspace.ts";
 
 const TYPESCRIPT = {
@@ -24,7 +24,7 @@ async function rename(page: Page, to: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-describeInBrowser("language servers in the workspace", (suite) => {
+describeOnSharedServer("language servers in the workspace", (suite) => {
   test("quick fixes, problems of all files, completion and hover come from the server, and only files with a server have them", async () => {
     const fix = `import { z } from "./z.ts";\nimport { a } from "./a.ts";\nexport const all: number = greet("all") + a + z;\n`;
     const values = { "a.ts": "export const a = 1;\n", "z.ts": "export const z = 1;\n" };

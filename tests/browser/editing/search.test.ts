@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { seriousFaults } from "../../support/browser/axe.ts";
 import { editor, eventually, expectVisible, hasFocus, openFile, treeItem } from "../../support/browser/workspace.ts";
-import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 
-describeInBrowser("search and replace in files", (suite) => {
+describeOnSharedServer("search and replace in files", (suite) => {
   test("a search result opens its line", async () => {
     const { page } = await suite.sharedWorkspace({ "src/a.rs": "one\ntwo\nthimble here\n", "b.txt": "hay\n" });
     await expectVisible(treeItem(page, "b.txt"));

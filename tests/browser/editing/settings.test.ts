@@ -2,9 +2,9 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../../support/browser/axe.ts";
 import { editor, eventually, expectGone, expectVisible, openFile, tab } from "../../support/browser/workspace.ts";
-import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 
-describeInBrowser("the settings of a user", (suite) => {
+describeOnSharedServer("the settings of a user", (suite) => {
   test("settings apply at once, follow the user to another browser, and can be edited as JSON", async () => {
     const create = { externalUserId: "settings-user" };
     await using workspace = await suite.openWorkspace({ create, files: { "a.txt": "one two\nthree\n" } });

@@ -2,9 +2,9 @@ import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../../support/browser/axe.ts";
 import { editor, eventually, expectGone, expectVisible, hasFocus, openFile, tab, treeItem } from "../../support/browser/workspace.ts";
-import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 
-describeInBrowser("tabs and editor groups", (suite) => {
+describeOnSharedServer("tabs and editor groups", (suite) => {
   test("a file in two groups is one text with one history, and the groups are there after a reload", async () => {
     const workspace = await suite.emptiedWorkspace({ "a.txt": "one\n", "b.txt": "b\n" });
     const { page } = workspace;

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 import { editor, eventually, expectGone, expectVisible, hasFocus, openFile, tab, treeItem } from "../../support/browser/workspace.ts";
 
 // Counts how often React renders a row of the tree. React reports every commit to this hook, which its developer tools use.
@@ -34,7 +34,7 @@ const rowRenders = async (page: Page, work: () => Promise<unknown>): Promise<num
 
 const selectedNames = async (page: Page) => page.locator('[role="treeitem"][aria-selected="true"]').allInnerTexts();
 
-describeInBrowser("the file tree", (suite) => {
+describeOnSharedServer("the file tree", (suite) => {
   test("a click shows a file and keeps the focus in the tree; Enter and a double click move it to the editor", async () => {
     const files = { "a.txt": "text of a\n", "b.txt": "b\n", "c.txt": "c\n", "x/y/z/inner.txt": "i\n" };
     const workspace = await suite.emptiedWorkspace(files);

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { eventually, expectVisible, treeItem } from "../../support/browser/workspace.ts";
-import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 
-describeInBrowser("uploads and downloads", (suite) => {
+describeOnSharedServer("uploads and downloads", (suite) => {
   test("files and folders dropped on the tree are uploaded; existing files are replaced only after a confirmation", async () => {
     const workspace = await suite.sharedWorkspace({ "folder/a.txt": "theirs\n" });
     const { page } = workspace;

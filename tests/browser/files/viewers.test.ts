@@ -2,9 +2,9 @@ import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../../support/browser/axe.ts";
 import { editor, eventually, expectGone, expectVisible, tab, treeItem } from "../../support/browser/workspace.ts";
-import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 
-describeInBrowser("what the workspace shows of a file", (suite) => {
+describeOnSharedServer("what the workspace shows of a file", (suite) => {
   test("the README is open on the first visit, and one click shows its preview with images, task boxes and links; a folder in a path shows the tree", async () => {
     const readme = `# Welcome
 
