@@ -28,6 +28,9 @@ const running = new Map<number, ChildProcess>();
 
 const serverPid = process.ppid;
 
+// The optimizing compiler costs more memory than this little code is worth.
+process.getBuiltinModule("node:v8").setFlagsFromString("--no-opt");
+
 process.on("disconnect", () => process.exit());
 // A terminal and some supervisors signal all processes of the server, which needs this one until it has stopped.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
