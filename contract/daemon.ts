@@ -38,7 +38,7 @@ export type ExecEvent =
   | { type: "error"; message: string };
 
 // GET /files?path=        lists a folder: folders first, then by name, where case does not matter and "a9" precedes "a10".
-//                         With `details=false` it is a NameListing, which is much faster for a large folder
+//                         With `details=names` it is a NameListing, which is much faster for a large folder
 // DELETE /files?path=     deletes a file or a folder with its contents
 export interface NamedEntry {
   name: string;
@@ -56,7 +56,8 @@ export interface FolderListing {
   // Whether the folder has more entries than the daemon lists (10,000).
   truncated: boolean;
 }
-export type NameListing = Omit<FolderListing, "entries"> & { entries: NamedEntry[] };
+// An ordinary file is its name alone.
+export type NameListing = Omit<FolderListing, "entries"> & { entries: (string | NamedEntry)[] };
 
 // GET /files/content?path=   reads the bytes, with ETag, Content-Length, Last-Modified and Range
 // PUT /files/content?path=   writes atomically (temporary file, fsync, rename) and creates parent folders. 412 with

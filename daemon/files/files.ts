@@ -30,7 +30,7 @@ export function fileRoutes({ workspace, onList }: FilesDeps): Route[] {
       path: "/files",
       async handle({ query, response }) {
         const path = query.get("path") ?? "";
-        const listing = await (query.get("details") === "false" ? listNames(workspace, path) : list(workspace, path));
+        const listing = await (query.get("details") === "names" ? listNames(workspace, path) : list(workspace, path));
         onList(parsePath(path));
         sendJson(response, 200, listing);
       },
@@ -108,7 +108,7 @@ async function listNames(workspace: Workspace, path: string): Promise<NameListin
     const target = entry.type === "link" ? await targetOf(workspace, join(folder.real, entry.name)) : null;
     entries.push(target === null ? entry : { ...entry, target });
   }
-  return { path, entries: inOrder(entries), truncated };
+  return { path, entries: inOrder(entries).map((entry) => (entry.type === "file" ? entry.name : entry)), truncated };
 }
 
 async function readEntries(folder: Pinned): Promise<{ found: Dirent[]; truncated: boolean }> {

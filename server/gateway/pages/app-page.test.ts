@@ -36,7 +36,7 @@ test("the page embeds the session, and no partner name can turn it into markup",
 
 test("the page preloads the root folder only while the session is running", () => {
   expect(workspacePage(template, session).headers.link).toContain(
-    "</workspace/sbx_1/api/files?details=false&path=>; rel=preload; as=fetch",
+    "</workspace/sbx_1/api/files?details=names&path=>; rel=preload; as=fetch",
   );
   expect(workspacePage(template, { ...session, status: "paused" }).headers).toEqual({});
 });

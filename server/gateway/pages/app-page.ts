@@ -9,6 +9,6 @@ export function workspacePage(page: string, session: WorkspaceSession): { body: 
   // A browser requests a manifest without cookies unless the link says otherwise.
   const manifest = `<link rel="manifest" href="/workspace/${session.sandboxId}/${MANIFEST}" crossorigin="use-credentials" />`;
   const body = page.replace("</head>", () => `${manifest}<script type="application/json" id="${SESSION_ELEMENT}">${data}</script></head>`);
-  const preload = `</workspace/${session.sandboxId}/api/files?details=false&path=>; rel=preload; as=fetch; crossorigin`;
+  const preload = `</workspace/${session.sandboxId}/api/files?details=names&path=>; rel=preload; as=fetch; crossorigin`;
   return { body, headers: session.status === "running" ? { link: preload } : {} };
 }

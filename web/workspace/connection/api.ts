@@ -2,6 +2,7 @@ import type {
   CopyRequest,
   CreateTerminal,
   MoveRequest,
+  NamedEntry,
   NameListing,
   SearchEvent,
   Terminal,
@@ -70,7 +71,10 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     archivePath: (path: string) => `api/files/archive?path=${encodeURIComponent(path)}`,
     socketUrl: (path: string) => new URL(`${base}api/${path}`, location.href).href.replace(/^http/, "ws"),
 
-    listFolder: (path: string) => json<NameListing>(`api/files?details=false&path=${encodeURIComponent(path)}`),
+    async listFolder(path: string): Promise<{ entries: NamedEntry[]; truncated: boolean }> {
+      const { entries, truncated } = await json<NameListing>(`api/files?details=names&path=${encodeURIComponent(path)}`);
+      return { entries: entries.map((entry) => (typeof entry === "string" ? { name: entry, type: "file" } : entry)), truncated };
+    },
     listIgnored: (path: string) => json<{ names: string[] }>(`api/files/ignored?path=${encodeURIComponent(path)}`),
     remove: (path: string) => json<void>(`api/files?${query({ path })}`, "DELETE"),
     makeFolder: (path: string) => json<void>("api/files/folder", "POST", { path }),
