@@ -91,13 +91,7 @@ function OthersAt({ path }: { path: string }) {
 }
 
 function RowIcon({ path, folder, expanded }: { path: string; folder: boolean; expanded: boolean }) {
-  if (!folder)
-    return (
-      <>
-        <span className="no-chevron" />
-        <FileIcon path={path} />
-      </>
-    );
+  if (!folder) return <FileIcon path={path} />;
   const Icon = expanded ? FolderOpen : Folder;
   return (
     <>
