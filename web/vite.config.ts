@@ -81,6 +81,7 @@ function compileWhole(chunks: string[]): Plugin {
       order: "post",
       handler(_options, bundle) {
         for (const file of Object.values(bundle)) {
+          // A package may have a chunk with one of these names, as the syntax of shell scripts has.
           if (file.type !== "chunk" || file.facadeModuleId?.includes("/node_modules/")) continue;
           if (chunks.includes(file.name)) file.code = `//# allFunctionsCalledOnLoad\n${file.code}`;
         }

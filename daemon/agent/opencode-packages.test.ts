@@ -8,7 +8,7 @@ let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "berth-home-"))));
 afterEach(() => rmSync(home, { recursive: true }));
 
-test("opencode installs no packages in an empty folder of settings", () => {
+test("opencode installs no packages in an empty configuration folder", () => {
   mkdirSync(join(home, "other/opencode"), { recursive: true });
   keepOpencodeOffline("/opt/berth/bin/opencode", { HOME: home });
   keepOpencodeOffline("opencode", { HOME: home, XDG_CONFIG_HOME: join(home, "other") });

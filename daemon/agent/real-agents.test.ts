@@ -14,6 +14,7 @@ function testAgent(agent: TestAgent): void {
   const { startAgentSession, pidOf, writeHello, conversations, conversation, isBusy, idleMs, created } = running;
 
   test("starts on request if it is not started automatically", async () => {
+    // The last test looks for requests of npm.
     mkdirSync(running.daemon.home, { recursive: true });
     writeFileSync(join(running.daemon.home, ".npmrc"), `registry=${running.model.url}/npm/\n`);
     await startAgentSession({ autoStartAgent: false });

@@ -41,7 +41,7 @@ export async function otherServersRun(dataDir: string): Promise<boolean> {
 }
 
 // The processes that hold the lock of a data folder, as far as this user may see them. Only processes that `isCandidate` accepts
-// are searched, because listing the open files of every process takes long.
+// are searched, because listing the open files of every process is slow.
 export async function listLockHolders(
   isCandidate: (pid: number) => boolean,
 ): Promise<{ pid: number; holds: (folder: string) => Promise<boolean> }[]> {
@@ -76,10 +76,8 @@ function findSocketOwners(inodes: readonly string[], isCandidate = (_pid: number
   const owners = new Map<string, number>();
   const missing = new Map(inodes.map((inode) => [`socket:[${inode}]`, inode]));
   if (missing.size === 0) return owners;
-  for (const pid of readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)) {
-    if (!isCandidate(pid)) continue;
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  for (const pid of pids.map(Number).filter(isCandidate)) {
     for (const target of listOpenFiles(pid)) {
       const inode = missing.get(target);
       if (inode === undefined) continue;

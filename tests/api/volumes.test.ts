@@ -10,9 +10,14 @@ describeWith(await machine.oci(), "volumes", () => {
 
   beforeAll(async () => {
     await daemonRuntime();
-    const connect = async () => (({ url, key }) => createBerth({ baseUrl: url, apiKey: key }))(await shareBerth());
     [berth, other] = [await connect(), await connect()];
   });
+
+  // As a new partner.
+  async function connect(): Promise<Client> {
+    const { url, key } = await shareBerth();
+    return createBerth({ baseUrl: url, apiKey: key });
+  }
 
   const create = (volumes: Session["volumes"], client = berth) =>
     client.sessions.create({ externalUserId: "ada", autoStartAgent: false, volumes: volumes ?? [] });

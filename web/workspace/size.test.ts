@@ -51,6 +51,14 @@ test("the page preloads the editor, so that it loads in parallel with the shell"
     expect(html).toMatch(new RegExp(`<link rel="modulepreload"[^>]*data-part="lazy"[^>]*/assets/${part}-`));
 });
 
+test("the browser compiles the shell and the editor in the background", async () => {
+  const html = await readFile(join(outDir, "index.html"), "utf8");
+  for (const part of ["index", "shell", "code", "text-editor"]) {
+    const [, path = ""] = new RegExp(`"/workspace/(assets/${part}-[^"]+)"`).exec(html) ?? [];
+    expect(await readFile(join(outDir, path), "utf8")).toMatch(/^\/\/# allFunctionsCalledOnLoad\n/);
+  }
+});
+
 test("the page has no inline scripts, so that a strict content security policy can forbid them", async () => {
   const html = await readFile(join(outDir, "index.html"), "utf8");
   expect(html).not.toMatch(/<script(?![^>]*\bsrc=)[^>]*>/);

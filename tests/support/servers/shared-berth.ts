@@ -23,7 +23,7 @@ const SETTINGS = { BERTH_WEBHOOK_ALLOW_PRIVATE: "1", BERTH_TEMPLATES: join(impor
 
 // Runs the server in its data folder, and ends it when our process ends or the supervisor gets SIGTERM. When the server has ended, its
 // sandboxes are destroyed and its folder is deleted. Most often there are no sandboxes, so that nothing has to be started for them. The
-// shell must not write to a pipe that our process no longer reads.
+// shell must not write to a pipe that our process no longer reads. SIGTERM ends only the first of the two waits.
 const SUPERVISOR = `
 cleaner=$1; node=$2
 shift

@@ -96,7 +96,7 @@ function RowIcon({ path, folder, expanded }: { path: string; folder: boolean; ex
   return (
     <>
       <ChevronRight size={14} className="chevron" aria-hidden="true" />
-      <Icon size={15} strokeWidth={1.7} className="kind folder" aria-hidden="true" />
+      <Icon className="kind folder" aria-hidden="true" />
     </>
   );
 }
