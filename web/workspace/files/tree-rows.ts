@@ -1,6 +1,6 @@
 import type { NamedEntry } from "@berth/contract/daemon.ts";
 import type { Naming, Selection } from "../state/page/tree.ts";
-import { isFolder, onlyFolderIn, type FilesState } from "../state/sandbox/files.ts";
+import { indexesByName, isFolder, onlyFolderIn, type FilesState } from "../state/sandbox/files.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 
 // One row of the tree.
@@ -166,18 +166,22 @@ interface FolderNodes {
 
 const cached = new WeakMap<NamedEntry[], FolderNodes>();
 
+// The repository's own data. In a worktree it is a file.
+const isGit = ({ name }: NamedEntry): boolean => name === ".git";
+
 function nodesOf(entries: NamedEntry[], folder: string, level: number): FolderNodes {
   const known = cached.get(entries);
   if (known?.level === level) return known;
-  // The repository's own data. In a worktree it is a file.
-  const shown = entries.filter(({ name }) => name !== ".git");
+  const shown = entries.some(isGit) ? entries.filter((entry) => !isGit(entry)) : entries;
   const made: (TreeNode | undefined)[] = [];
   const at = (position: number) => {
     const entry = shown[position - 1];
     return entry && (made[position] ??= nodeOf(entry, { folder, level, position, siblings: shown.length }));
   };
-  let positions: Map<string, number> | null = null;
-  const positionOf = (name: string) => (positions ??= new Map(shown.map((entry, i) => [entry.name, i + 1]))).get(name);
+  const positionOf = (name: string) => {
+    const index = indexesByName(shown).get(name);
+    return index === undefined ? undefined : index + 1;
+  };
   // The daemon lists folders first.
   const firstFile = shown.findIndex((entry) => !isFolder(entry));
   const nodes = { level, count: shown.length, folders: firstFile === -1 ? shown.length : firstFile, at, positionOf };

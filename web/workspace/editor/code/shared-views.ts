@@ -80,7 +80,9 @@ export function createSharedViews({ createState, onUpdate, onChange }: SharedVie
     },
     mount(container, group) {
       const scrollPosition = places.get(group)?.scrollPosition ?? leader?.scrollSnapshot();
-      const view = new EditorView({ state: startState(group), parent: container, ...(scrollPosition && { scrollTo: scrollPosition }) });
+      const view = new EditorView({ state: startState(group), ...(scrollPosition && { scrollTo: scrollPosition }) });
+      // Not given to the constructor, which would read the selection afterwards and so make the browser calculate the layout twice.
+      container.append(view.dom);
       views.add(view);
       if (leader === null) {
         leader = view;

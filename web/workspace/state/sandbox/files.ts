@@ -2,7 +2,7 @@ import { createStore } from "zustand/vanilla";
 import type { FileChange, NamedEntry } from "@berth/contract/daemon.ts";
 import { ApiError, type Api } from "../../connection/api.ts";
 import { describeError } from "../page/notices.ts";
-import { isWithin, joinPath, nameOf, parentOf } from "../../text/paths.ts";
+import { isWithin, nameOf, parentOf } from "../../text/paths.ts";
 
 export interface FilesState {
   // The entries of each folder that has been read.
@@ -69,7 +69,8 @@ export function createFiles(api: Api) {
   }
 
   function isInRepository(folder: string): boolean {
-    return entryAt(joinPath(folder, ".git")) !== undefined || (folder !== "" && isInRepository(parentOf(folder)));
+    const isRepository = store.getState().folders[folder]?.some(({ name }) => name === ".git");
+    return isRepository === true || (folder !== "" && isInRepository(parentOf(folder)));
   }
 
   function forget(folder: string): void {
@@ -79,7 +80,7 @@ export function createFiles(api: Api) {
 
   const entryAt = (path: string): NamedEntry | undefined => {
     const siblings = store.getState().folders[parentOf(path)];
-    return siblings && entriesByName(siblings).get(nameOf(path));
+    return siblings?.[indexesByName(siblings).get(nameOf(path)) ?? -1];
   };
 
   // A file that was only written changes nothing in the list of its folder.
@@ -156,14 +157,15 @@ export function onlyFolderIn(entries: NamedEntry[] | undefined): string | null {
   return entries?.length === 1 && first?.type === "folder" && first.name !== ".git" ? first.name : null;
 }
 
-const byName = new WeakMap<NamedEntry[], ReadonlyMap<string, NamedEntry>>();
+const knownIndexes = new WeakMap<NamedEntry[], ReadonlyMap<string, number>>();
 
-function entriesByName(entries: NamedEntry[]): ReadonlyMap<string, NamedEntry> {
-  const known = byName.get(entries);
+export function indexesByName(entries: NamedEntry[]): ReadonlyMap<string, number> {
+  const known = knownIndexes.get(entries);
   if (known) return known;
-  const map = new Map(entries.map((entry) => [entry.name, entry]));
-  byName.set(entries, map);
-  return map;
+  const indexes = new Map<string, number>();
+  for (const [i, { name }] of entries.entries()) indexes.set(name, i);
+  knownIndexes.set(entries, indexes);
+  return indexes;
 }
 
 const sameEntries = (a: NamedEntry[], b: NamedEntry[]): boolean =>
