@@ -15,6 +15,8 @@ const SETTLE_MS = 1_200;
 // Autosave starts a second after the last key. The page then shows the saved state and the changes of the file.
 const BEFORE_AUTOSAVE_MS = 800;
 const AUTOSAVE_MS = 1_800;
+// Chromium's memory reducer collects garbage twice, 30.1 s after a page has loaded, whatever the user does.
+const MEMORY_REDUCER_MS = 35_000;
 
 export const benchmark: Benchmark = {
   summary: `the work of the page's main thread for each input, with ${FOLDERS.length * FILES} files in the tree`,
@@ -34,7 +36,8 @@ export const benchmark: Benchmark = {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
       const page = await context.newPage();
       await page.goto(url);
-      for await (const [input, ms] of use(page)) if (round >= 0) times.set(input, [...(times.get(input) ?? []), ms]);
+      const waitMs = run.isShort || round < 0 ? 2 * SETTLE_MS : MEMORY_REDUCER_MS;
+      for await (const [input, ms] of use(page, waitMs)) if (round >= 0) times.set(input, [...(times.get(input) ?? []), ms]);
       await context.close();
     }
     const targetsOf = (what: string): Target[] => (what === NO_INPUT ? [] : [{ of: "p99", atMost: TARGET_MS }]);
@@ -45,7 +48,7 @@ export const benchmark: Benchmark = {
 
 // Every input is measured with everything that it causes, such as the server's answer and rendering. The save after a key has its own row.
 // The mouse is used directly, because a locator's own checks run in the page too.
-async function* use(page: Page): AsyncGenerator<[string, number]> {
+async function* use(page: Page, waitMs: number): AsyncGenerator<[string, number]> {
   const during = await createMeter(page);
   const item = (name: string) => page.getByRole("treeitem", { name, exact: true });
   const key = (name: string) => () => page.keyboard.press(name);
@@ -56,7 +59,7 @@ async function* use(page: Page): AsyncGenerator<[string, number]> {
   };
   await item("a.txt").click();
   await page.locator(".text-editor .cm-content").waitFor();
-  await sleep(2 * SETTLE_MS);
+  await sleep(waitMs);
   yield [NO_INPUT, await during(async () => {})];
   for (const folder of FOLDERS.toReversed()) yield ["open a folder", await clickOn(folder)];
   yield ["collapse a folder", await clickOn("f1")];
