@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import { LongestFirst } from "./tests/support/run/longest-first.ts";
 import { reportSkips } from "./tests/support/run/skips.ts";
@@ -17,9 +16,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
-    // Node programs that tests start keep their compiled code here, which halves the time of most of them.
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/berth", import.meta.url)) },
-    setupFiles: ["tests/support/run/leaks.ts", "tests/support/run/seed.ts"],
+    setupFiles: ["tests/support/run/compile-cache.ts", "tests/support/run/leaks.ts", "tests/support/run/seed.ts"],
     reporters: ["default", reportSkips()],
     sequence: { sequencer: LongestFirst },
     // A worker runs one file after the other. A new worker for every file would load the same modules again, which costs more
