@@ -5,6 +5,25 @@ import { createFiles } from "./files.ts";
 
 const file = (name: string, change: Partial<NamedEntry> = {}): NamedEntry => ({ name, type: "file", ...change });
 
+// A folder whose lists arrive when the test says so. The server has made each of them when it was asked for.
+function openSlowly() {
+  const names: string[] = [];
+  const answers: (() => void)[] = [];
+  const api = {
+    async listFolder() {
+      const entries = names.map((name) => file(name));
+      const { promise, resolve } = Promise.withResolvers<void>();
+      answers.push(resolve);
+      await promise;
+      return { entries, truncated: false };
+    },
+    async writeFile(path: string) {
+      names.push(path);
+    },
+  } as unknown as Api;
+  return { files: createFiles(api), names, answers };
+}
+
 // One folder whose listings are counted.
 async function openFolder(entries: NamedEntry[]) {
   const listing = { entries, count: 0, ignored: [] as string[] };
@@ -54,4 +73,27 @@ test("in a repository the ignored files are known, and follow a change of .gitig
   files.changed([{ path: ".gitignore", kind: "changed", type: "file" }]);
   await expect.poll(() => files.store.getState().ignored[""]?.has("a.log")).toBe(true);
   expect(listing.count).toBe(1);
+});
+
+test("a new file is known when its creation is reported, also if its folder was just being read", async () => {
+  const { files, answers } = openSlowly();
+  void files.reload("");
+  const created = files.createFile("new.txt");
+  answers[0]!();
+  await expect.poll(() => answers.length).toBe(2);
+  answers[1]!();
+  await created;
+  expect(files.entryAt("new.txt")).toBeDefined();
+});
+
+test("a change during the first read of a folder lists it again", async () => {
+  const { files, names, answers } = openSlowly();
+  const opened = files.ensure("");
+  names.push("new.txt");
+  files.changed([{ path: "new.txt", kind: "changed", type: "file" }]);
+  answers[0]!();
+  await opened;
+  await expect.poll(() => answers.length).toBe(2);
+  answers[1]!();
+  await expect.poll(() => files.entryAt("new.txt")).toBeDefined();
 });

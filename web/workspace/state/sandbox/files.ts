@@ -22,21 +22,24 @@ export type Files = ReturnType<typeof createFiles>;
 export function createFiles(api: Api) {
   const store = createStore<FilesState>(() => ({ folders: {}, truncated: {}, errors: {}, ignored: {}, version: 0 }));
   const loading = new Map<string, Promise<void>>();
-  // Folders that changed while they were being read.
-  const reloadAfterLoad = new Set<string>();
+  // Reads that start after the running one, which may not contain the latest change.
+  const waiting = new Map<string, Promise<void>>();
 
   function load(path: string): Promise<void> {
     const running = loading.get(path);
     if (running) {
-      reloadAfterLoad.add(path);
-      return running;
+      const next = waiting.get(path) ?? running.then(() => loadAgain(path));
+      waiting.set(path, next);
+      return next;
     }
-    const work = read(path).finally(() => {
-      loading.delete(path);
-      if (reloadAfterLoad.delete(path)) void load(path);
-    });
+    const work = read(path).finally(() => loading.delete(path));
     loading.set(path, work);
     return work;
+  }
+
+  function loadAgain(path: string): Promise<void> {
+    waiting.delete(path);
+    return load(path);
   }
 
   async function read(path: string): Promise<void> {
@@ -86,12 +89,13 @@ export function createFiles(api: Api) {
   // A file that was only written changes nothing in the list of its folder.
   function staleFolders(changes: readonly FileChange[]): Set<string> {
     const known = store.getState().folders;
+    const isKnown = (folder: string) => known[folder] !== undefined || loading.has(folder);
     const stale = new Set<string>();
     for (const { path, type } of changes) {
-      if (known[path] !== undefined) stale.add(path);
+      if (isKnown(path)) stale.add(path);
       const folder = parentOf(path);
       const isListed = type !== undefined && type !== "link" && !loading.has(folder) && entryAt(path)?.type === type;
-      if (known[folder] !== undefined && !isListed) stale.add(folder);
+      if (isKnown(folder) && !isListed) stale.add(folder);
     }
     return stale;
   }
