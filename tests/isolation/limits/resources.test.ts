@@ -73,8 +73,13 @@ describeWith(missing, "the resources of a sandbox", () => {
     beforeAll(async () => void (writer = await sandboxes.create({ diskMb: 512 })));
 
     testWith(machine.deviceLimits, "the disk is written at a limited rate", async () => {
-      const { output } = await writer.sh("dd if=/dev/zero of=big bs=1M count=192 conv=fsync 2>&1");
-      expect(Number(/, ([\d.]+) s,/.exec(output)?.[1])).toBeGreaterThan(1.5);
+      const write = async (options: string) => {
+        const { output } = await writer.sh(`dd if=/dev/zero of=big bs=1M ${options} 2>&1`);
+        return Number(/, ([\d.]+) s,/.exec(output)?.[1]);
+      };
+      expect(await write("count=96 oflag=direct")).toBeGreaterThan(0.75);
+      // On cgroup v1, what the kernel writes later has a limit of its own, so both together reach at most twice the limit.
+      expect(await write("count=192 conv=fsync")).toBeGreaterThan(0.9);
     });
 
     testWith(
