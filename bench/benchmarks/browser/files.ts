@@ -15,7 +15,7 @@ const SETTLE_MS = 1_200;
 // Autosave starts a second after the last key. The page then shows the saved state and the changes of the file.
 const BEFORE_AUTOSAVE_MS = 800;
 const AUTOSAVE_MS = 1_800;
-// Chromium's memory reducer collects garbage twice, 30.1 s after a page has loaded, whatever the user does.
+// Chromium's memory reducer collects garbage 30.1 s after a page has loaded, whatever the user does. The first input waits for that.
 const MEMORY_REDUCER_MS = 35_000;
 
 export const benchmark: Benchmark = {

@@ -1,6 +1,6 @@
 import type { NamedEntry } from "@berth/contract/daemon.ts";
 import type { Naming, Selection } from "../state/page/tree.ts";
-import { indexesByName, isFolder, onlyFolderIn, type FilesState } from "../state/sandbox/files.ts";
+import { indexesByName, isFolder, isGit, onlyFolderIn, type FilesState } from "../state/sandbox/files.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 
 // One row of the tree.
@@ -165,9 +165,6 @@ interface FolderNodes {
 }
 
 const cached = new WeakMap<NamedEntry[], FolderNodes>();
-
-// The repository's own data. In a worktree it is a file.
-const isGit = ({ name }: NamedEntry): boolean => name === ".git";
 
 function nodesOf(entries: NamedEntry[], folder: string, level: number): FolderNodes {
   const known = cached.get(entries);

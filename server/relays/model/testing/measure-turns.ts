@@ -18,11 +18,11 @@ export function measureTurns(): { longestMs(): number } {
   };
 }
 
+// A busy host can disturb many attempts in a row.
 const MAX_ATTEMPTS = 20;
 
 // The same for work that can be repeated. The system also counts time in which a busy host did not run the machine, so a
-// turn that seems long is measured again: work that really holds the loop holds it every time. A busy host can disturb many attempts in a
-// row.
+// turn that seems long is measured again: work that really holds the loop holds it every time.
 export async function longestTurnMs(work: () => Promise<void>, { enoughMs }: { enoughMs: number }): Promise<number> {
   let shortest = Infinity;
   for (let attempt = 0; attempt < MAX_ATTEMPTS && shortest >= enoughMs; attempt++) {

@@ -81,7 +81,7 @@ export function createSharedViews({ createState, onUpdate, onChange }: SharedVie
     mount(container, group) {
       const scrollPosition = places.get(group)?.scrollPosition ?? leader?.scrollSnapshot();
       const view = new EditorView({ state: startState(group), ...(scrollPosition && { scrollTo: scrollPosition }) });
-      // Not given to the constructor, which would read the selection afterwards and so make the browser calculate the layout twice.
+      // The constructor reads the page's selection. If the editor were in the page by then, the browser would calculate the layout twice.
       container.append(view.dom);
       views.add(view);
       if (leader === null) {

@@ -5,7 +5,7 @@ import { createFiles } from "./files.ts";
 
 const file = (name: string, change: Partial<NamedEntry> = {}): NamedEntry => ({ name, type: "file", ...change });
 
-// A folder whose lists arrive when the test says so. The server has made each of them when it was asked for.
+// A folder whose lists arrive when the test calls `answers`, with the names that existed at the time of the request.
 function openSlowly() {
   const names: string[] = [];
   const answers: (() => void)[] = [];
@@ -75,7 +75,7 @@ test("in a repository the ignored files are known, and follow a change of .gitig
   expect(listing.count).toBe(1);
 });
 
-test("a new file is known when its creation is reported, also if its folder was just being read", async () => {
+test("a new file is known when createFile returns, even if its folder was being read", async () => {
   const { files, answers } = openSlowly();
   void files.reload("");
   const created = files.createFile("new.txt");

@@ -22,7 +22,7 @@ export type Files = ReturnType<typeof createFiles>;
 export function createFiles(api: Api) {
   const store = createStore<FilesState>(() => ({ folders: {}, truncated: {}, errors: {}, ignored: {}, version: 0 }));
   const loading = new Map<string, Promise<void>>();
-  // Reads that start after the running one, which may not contain the latest change.
+  // Reads that start after the running one, which may have missed the latest change.
   const waiting = new Map<string, Promise<void>>();
 
   function load(path: string): Promise<void> {
@@ -72,8 +72,8 @@ export function createFiles(api: Api) {
   }
 
   function isInRepository(folder: string): boolean {
-    const isRepository = store.getState().folders[folder]?.some(({ name }) => name === ".git");
-    return isRepository === true || (folder !== "" && isInRepository(parentOf(folder)));
+    const entries = store.getState().folders[folder] ?? [];
+    return entries.some(isGit) || (folder !== "" && isInRepository(parentOf(folder)));
   }
 
   function forget(folder: string): void {
@@ -82,8 +82,9 @@ export function createFiles(api: Api) {
   }
 
   const entryAt = (path: string): NamedEntry | undefined => {
-    const siblings = store.getState().folders[parentOf(path)];
-    return siblings?.[indexesByName(siblings).get(nameOf(path)) ?? -1];
+    const siblings = store.getState().folders[parentOf(path)] ?? [];
+    const index = indexesByName(siblings).get(nameOf(path));
+    return index === undefined ? undefined : siblings[index];
   };
 
   // A file that was only written changes nothing in the list of its folder.
@@ -155,10 +156,13 @@ export function createFiles(api: Api) {
 
 export const isFolder = ({ type, target }: NamedEntry): boolean => type === "folder" || target === "folder";
 
+// The repository's own data. In a worktree it is a file.
+export const isGit = ({ name }: NamedEntry): boolean => name === ".git";
+
 // The name of the folder that is the only entry of its parent, or null. The tree shows both in one row.
 export function onlyFolderIn(entries: NamedEntry[] | undefined): string | null {
   const [first] = entries ?? [];
-  return entries?.length === 1 && first?.type === "folder" && first.name !== ".git" ? first.name : null;
+  return entries?.length === 1 && first?.type === "folder" && !isGit(first) ? first.name : null;
 }
 
 const knownIndexes = new WeakMap<NamedEntry[], ReadonlyMap<string, number>>();
