@@ -107,13 +107,22 @@ describeOnSharedServer("the file tree", (suite) => {
     await page.getByRole("button", { name: "Undo" }).click();
     await eventually(() => workspace.exec("ls -p | grep -v /")).toBe("a.txt\nb.txt\nc.txt\n");
 
+    // The tree shows the new name before the page has the server's answer.
+    const answered = Promise.withResolvers<void>();
+    await page.route("**/api/files/move", async (route) => {
+      const response = await route.fetch();
+      await answered.promise;
+      await route.fulfill({ response });
+    });
     await treeItem(page, "c.txt").click();
     await page.keyboard.press("F2");
     await page.keyboard.type("renamed");
     await page.keyboard.press("Enter");
     await expectVisible(treeItem(page, "renamed.txt"));
     await page.keyboard.press("ControlOrMeta+Z");
+    answered.resolve();
     await expectVisible(treeItem(page, "c.txt"));
+    await page.unroute("**/api/files/move");
 
     // More than the trash keeps.
     await workspace.exec("truncate -s 65M folder/large");

@@ -9,7 +9,7 @@ export async function deletePaths(workspace: Workspace, paths: readonly string[]
   const [first] = paths;
   if (first === undefined) return;
   const text = `Deleted ${paths.length === 1 ? nameOf(first) : `${paths.length} items`}`;
-  await notices.attempt(`Could not delete ${paths.length === 1 ? first : `${paths.length} items`}`, async () => {
+  const remove = async () => {
     const trashed = await files.trash(paths).catch((error: unknown) => {
       if (isUnkeepable(error)) return null;
       throw error;
@@ -24,10 +24,12 @@ export async function deletePaths(workspace: Workspace, paths: readonly string[]
     };
     fileHistory.add(change);
     const offer = notices.offer(`${text}.`, { label: "Undo", run: () => void undo(workspace, change) });
-  });
+  };
+  await fileHistory.run(() => notices.attempt(`Could not delete ${paths.length === 1 ? first : `${paths.length} items`}`, remove));
 }
 
 export async function undoLast(workspace: Workspace): Promise<void> {
+  await workspace.fileHistory.settled();
   const change = workspace.fileHistory.last();
   if (change) await undo(workspace, change);
 }

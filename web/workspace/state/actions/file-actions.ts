@@ -45,25 +45,30 @@ export async function createFolder({ notices, files, layout, tree }: Workspace, 
   tree.select(path);
 }
 
-export const renamePath = (workspace: Workspace, from: string, to: string): Promise<void> =>
-  workspace.tree.selectResult(async () => {
-    if (!(await move(workspace, from, to))) return [];
-    rememberMoves(workspace, [{ from, to }]);
-    return [to];
-  });
+interface Move {
+  from: string;
+  to: string;
+}
+
+export const renamePath = (workspace: Workspace, from: string, to: string): Promise<void> => moveAll(workspace, [{ from, to }]);
 
 export const moveInto = (workspace: Workspace, paths: readonly string[], folder: string): Promise<void> =>
-  workspace.tree.selectResult(async () => {
-    const moves: { from: string; to: string }[] = [];
-    for (const from of paths.filter((each) => !isWithin(folder, each))) {
-      const to = joinPath(folder, nameOf(from));
-      if (await move(workspace, from, to)) moves.push({ from, to });
-    }
-    rememberMoves(workspace, moves);
-    return moves.map(({ to }) => to);
-  });
+  moveAll(
+    workspace,
+    paths.filter((from) => !isWithin(folder, from)).map((from) => ({ from, to: joinPath(folder, nameOf(from)) })),
+  );
 
-async function move({ documents, notices, files, layout }: Workspace, from: string, to: string): Promise<boolean> {
+const moveAll = (workspace: Workspace, moves: readonly Move[]): Promise<void> =>
+  workspace.fileHistory.run(() =>
+    workspace.tree.selectResult(async () => {
+      const moved: Move[] = [];
+      for (const each of moves) if (await move(workspace, each)) moved.push(each);
+      rememberMoves(workspace, moved);
+      return moved.map(({ to }) => to);
+    }),
+  );
+
+async function move({ documents, notices, files, layout }: Workspace, { from, to }: Move): Promise<boolean> {
   if (from === to) return false;
   await documents.flush(from);
   if (!(await notices.attempt(`Could not move ${from}`, () => files.move(from, to)))) return false;
@@ -73,13 +78,13 @@ async function move({ documents, notices, files, layout }: Workspace, from: stri
 }
 
 // Remembers the moves, so that they can be undone.
-function rememberMoves(workspace: Workspace, moves: { from: string; to: string }[]): void {
+function rememberMoves(workspace: Workspace, moves: readonly Move[]): void {
   const [first] = moves;
   if (first === undefined) return;
   const text = moves.length > 1 ? `Moved ${moves.length} items` : `Moved ${nameOf(first.from)}`;
   const undo = () =>
     workspace.tree.selectResult(async () => {
-      for (const { from, to } of moves) await move(workspace, to, from);
+      for (const { from, to } of moves) await move(workspace, { from: to, to: from });
       return moves.map(({ from }) => from);
     });
   workspace.fileHistory.add({ text, undo });

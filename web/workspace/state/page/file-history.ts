@@ -11,7 +11,16 @@ const MAX_KEPT = 50;
 
 export function createFileHistory() {
   let done: FileChangeDone[] = [];
+  let running: Promise<unknown> = Promise.resolve();
   return {
+    // Runs a change, so that an undo waits for it instead of undoing the change before it.
+    run<T>(change: () => Promise<T>): Promise<T> {
+      const work = change();
+      running = Promise.allSettled([running, work]);
+      return work;
+    },
+    // Resolves when the changes that have been started are over.
+    settled: async (): Promise<void> => void (await running),
     add(change: FileChangeDone) {
       done = [...done.slice(1 - MAX_KEPT), change];
     },

@@ -132,7 +132,7 @@ export function createFiles(api: Api) {
     async move(from: string, to: string) {
       await api.move({ from, to });
       forget(from);
-      await Promise.all([load(parentOf(from)), load(parentOf(to))]);
+      await Promise.all([...new Set([from, to].map(parentOf))].map(load));
     },
     // Returns the id of the deletion, for `restore`.
     async trash(paths: readonly string[]): Promise<string> {
