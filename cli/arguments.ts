@@ -12,6 +12,9 @@ export function parseDuration(text: string): number {
   return argument({ ...anyDuration, allowed: "a duration up to 3650d, such as 90s, 5m, 2h or 1d" })(text);
 }
 
+// The lifetime of a key in milliseconds, or `none`.
+export const parseExpiry = (text: string): Limit => (text === "none" ? text : parseDuration(text));
+
 export const parseCount = argument(wholeNumber(1, 10_000));
 
 export const parseVolumeSize = argument(wholeNumber(VOLUME_SIZE_MB.minimum, VOLUME_SIZE_MB.maximum));

@@ -1,15 +1,16 @@
 import { Command, Option } from "commander";
 import { KEY_SCOPES, type KeyScope } from "@berth/contract";
+import type { Clock } from "@berth/server/clock.ts";
 import { issueKey, listKeys, revokeKey, rotateKey, ROTATION_OVERLAP_MS, type IssuedKey, type Key } from "@berth/server/keys/keys.ts";
 import { getPartner } from "@berth/server/keys/partners.ts";
-import { parseDuration } from "../arguments.ts";
+import { parseDuration, parseExpiry, type Limit } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
 import { style } from "../terminal/style.ts";
 
 interface Options {
   json?: boolean;
-  expires?: number;
+  expires?: Limit;
   name?: string;
   scope?: KeyScope;
   overlap?: number;
@@ -24,7 +25,7 @@ function build(): Command {
     new Command("issue")
       .description("create another key for a partner")
       .argument("<partner>")
-      .option("--expires <time>", "expire the key after this time, such as 90d", parseDuration)
+      .option("--expires <time>", "expire the key after this time, such as 90d, or `none`", parseExpiry)
       .option("--name <name>", "a name for the key")
       .addOption(new Option("--scope <scope>", "the calls that the key may make").choices(KEY_SCOPES).default("admin"))
       .option("--json", "print JSON")
@@ -43,6 +44,7 @@ function build(): Command {
       .argument("<key>", "id of the old key, as `berth key list` shows it")
       .option("--overlap <time>", "expire the old key after this time instead", parseDuration)
       .option("--now", "revoke the old key at once")
+      .option("--expires <time>", "expire the new key after this time, or `none` (default: the lifetime of the old key)", parseExpiry)
       .option("--json", "print JSON")
       .action(rotate),
   );
@@ -58,7 +60,7 @@ function build(): Command {
 
 async function issue(partnerId: string, options: Options): Promise<void> {
   await withStore(async ({ change, clock }) => {
-    const expiresAt = options.expires === undefined ? null : clock.now() + options.expires;
+    const expiresAt = expiryOf(options, clock) ?? null;
     const key = await change(async (tx, note) => {
       const { name, scope } = options;
       const issued = await issueKey(tx, clock, partnerId, { ...(name && { name }), ...(scope && { scope }), expiresAt });
@@ -96,8 +98,9 @@ async function list(partnerId: string | undefined, options: Options): Promise<vo
 async function rotate(id: string, options: Options): Promise<void> {
   await withStore(async ({ change, clock }) => {
     const overlapMs = options.now ? 0 : (options.overlap ?? ROTATION_OVERLAP_MS);
+    const expiresAt = expiryOf(options, clock);
     const { issued, old } = await change(async (tx, note) => {
-      const rotated = await rotateKey(tx, clock, id, { overlapMs });
+      const rotated = await rotateKey(tx, clock, id, { overlapMs, ...(expiresAt !== undefined && { expiresAt }) });
       await note("key.rotate", rotated.old.partnerId, id);
       await note("key.issue", rotated.old.partnerId, rotated.issued.id);
       return rotated;
@@ -120,6 +123,11 @@ async function revoke(id: string, options: Options): Promise<void> {
       () => `The key ${key.hint} of ${key.partnerId} is revoked. Servers on other machines reject it within 5 s.\n`,
     );
   });
+}
+
+// undefined if the command does not name one; null for never.
+function expiryOf({ expires }: Options, clock: Clock): number | null | undefined {
+  return typeof expires === "number" ? clock.now() + expires : expires && null;
 }
 
 // The only place with the secret, which is shown once.

@@ -67,12 +67,20 @@ describe("partners and keys", () => {
     const issued = (await json("key", "issue", "acme", "--expires", "90d")) as { key: object };
     expect(issued).toMatchObject({ key: { expiresAt: expect.any(String), key: expect.stringMatching(/^berth_/) } });
     expect(Object.keys(issued.key)).toEqual(Object.keys(first));
+    const renewed = (await json("key", "rotate", (issued.key as { id: string }).id)) as { key: { id: string; expiresAt: string } };
+    expect(Date.parse(renewed.key.expiresAt) - Date.now()).toBeGreaterThan(89 * 24 * 3_600_000);
+    const unlimited = await json("key", "rotate", renewed.key.id, "--expires", "none");
+    expect(unlimited).toMatchObject({ key: { expiresAt: null } });
     const list = await berth("key", "list", "acme");
-    expect(list.stdout.trim().split("\n")).toHaveLength(4);
+    expect(list.stdout.trim().split("\n")).toHaveLength(6);
     expect(list.stdout).not.toContain(first.key);
     expect((await berth("key", "rotate", first.id)).stderr).toContain("is revoked; issue a new one instead");
     const audit = (await json("audit", "--partner", "acme")) as { action: string; actor: string }[];
     expect(audit.map((entry) => entry.action)).toEqual([
+      "key.issue",
+      "key.rotate",
+      "key.issue",
+      "key.rotate",
       "key.issue",
       "key.revoke",
       "key.issue",

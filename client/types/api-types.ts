@@ -285,6 +285,8 @@ export interface CreateKey {
 export interface RotateKey {
   // How long the old key keeps working. Default: 24 hours.
   overlapMs?: number;
+  // When the new key stops working; null for never. Default: it lasts as long as the old one was to last when it was issued.
+  expiresAt?: string | null;
 }
 
 export interface Delivery {

@@ -36,6 +36,11 @@ export const RotateKey = Type.Object(
         description: "How long the old key keeps working; 0 to revoke it at once.",
       }),
     ),
+    expiresAt: Type.Optional(
+      TimeOrNull(
+        "When the new key stops working, in UTC; null for never. By default it lasts as long as the old one was to last when it was issued.",
+      ),
+    ),
   },
   { $id: "RotateKey" },
 );

@@ -59,6 +59,25 @@ onBothEngines(
       await expect(rotateKey(t.store.db, t.clock, first.id)).rejects.toThrow("is expired; issue a new one instead");
     });
 
+    test("a key that expires is rotated to one with the same lifetime, however often, unless the rotation names another end", async () => {
+      await using t = await openKeys(databases);
+      const expiring = await issueKey(t.store.db, t.clock, "acme", { expiresAt: t.clock.now() + 90 * DAY });
+      await t.clock.advance(80 * DAY);
+      const inNinetyDays = t.clock.now() + 90 * DAY;
+      const { issued } = await rotateKey(t.store.db, t.clock, expiring.id);
+      expect(issued.expiresAt).toBe(inNinetyDays);
+      // The first rotation has shortened the life of the old key, not the lifetime of keys made from it.
+      expect((await rotateKey(t.store.db, t.clock, expiring.id)).issued.expiresAt).toBe(inNinetyDays);
+      expect((await rotateKey(t.store.db, t.clock, issued.id)).issued.expiresAt).toBe(inNinetyDays);
+      const unlimited = await rotateKey(t.store.db, t.clock, issued.id, { expiresAt: null });
+      expect(unlimited.issued.expiresAt).toBeNull();
+      await rotateKey(t.store.db, t.clock, unlimited.issued.id);
+      expect((await rotateKey(t.store.db, t.clock, unlimited.issued.id)).issued.expiresAt).toBeNull();
+      expect((await rotateKey(t.store.db, t.clock, issued.id, { expiresAt: t.clock.now() + HOUR })).issued.expiresAt).toBe(
+        t.clock.now() + HOUR,
+      );
+    });
+
     test("rotation never extends a key, and without overlap it revokes the key at once", async () => {
       await using t = await openKeys(databases);
       const short = await issueKey(t.store.db, t.clock, "acme", { expiresAt: t.clock.now() + HOUR });

@@ -26,6 +26,7 @@ export async function issueKey(
   await getPartner(db, partnerId);
   const key = options.key ?? newKey();
   const nowMs = clock.now();
+  const expiresAt = options.expiresAt ?? null;
   const stored: StoredKey = {
     id: newId("key", nowMs),
     partnerId,
@@ -34,24 +35,34 @@ export async function issueKey(
     scope: options.scope ?? "admin",
     createdAt: nowMs,
     lastUsedAt: null,
-    expiresAt: options.expiresAt ?? null,
+    expiresAt,
+    lifetimeMs: expiresAt === null ? null : expiresAt - nowMs,
     revokedAt: null,
   };
   await insertKey(db, { ...stored, hash: hashKey(key) });
   return { ...withState(stored, nowMs), key };
 }
 
-// Issues a new key with the old one's name and scope. The old one ends after the overlap, or at its own expiry if that is earlier.
+export interface Rotation {
+  // How long the old key works.
+  overlapMs?: number;
+  // When the new key ends; null for never. If absent, it gets the lifetime with which the old one was issued.
+  expiresAt?: number | null;
+}
+
+// Issues a new key with the old one's name, scope and lifetime. The old one ends after the overlap, or at its own expiry if that is earlier.
 export async function rotateKey(
   db: Db,
   clock: Clock,
   id: string,
-  { overlapMs = ROTATION_OVERLAP_MS } = {},
+  { overlapMs = ROTATION_OVERLAP_MS, expiresAt }: Rotation = {},
 ): Promise<{ issued: IssuedKey; old: Key }> {
   const old = await getKey(db, clock, id);
   if (old.state !== "active")
     throw new AppError("validation_failed", { message: `The key ${id} is ${old.state}; issue a new one instead` });
-  const issued = await issueKey(db, clock, old.partnerId, { name: old.name, scope: old.scope });
+  const { partnerId, name, scope, lifetimeMs } = old;
+  const sameLifetime = lifetimeMs === null ? null : clock.now() + lifetimeMs;
+  const issued = await issueKey(db, clock, partnerId, { name, scope, expiresAt: expiresAt === undefined ? sameLifetime : expiresAt });
   if (overlapMs <= 0) await setKeyRevoked(db, id, clock.now());
   else await setKeyExpiry(db, id, Math.min(old.expiresAt ?? Infinity, clock.now() + overlapMs));
   return { issued, old: await getKey(db, clock, id) };

@@ -3,13 +3,13 @@ import type { Clock } from "../clock.ts";
 import type { Store } from "../store/open.ts";
 import { lockPartner } from "../store/partners/partners.ts";
 import type { Db } from "../store/schema.ts";
-import { issueKey, listKeys, revokeKey, rotateKey, type IssuedKey, type Key } from "./keys.ts";
+import { issueKey, listKeys, revokeKey, rotateKey, type IssuedKey, type Key, type Rotation } from "./keys.ts";
 
 // The keys of a partner, as the partner itself manages them.
 export interface OwnKeys {
   create(partnerId: string, key: NewKey, record: RecordChange<IssuedKey>): Promise<IssuedKey>;
   list(partnerId: string): Promise<Key[]>;
-  rotate(partnerId: string, id: string, options: { overlapMs?: number }, record: RecordChange<RotatedKey>): Promise<RotatedKey>;
+  rotate(partnerId: string, id: string, options: Rotation, record: RecordChange<RotatedKey>): Promise<RotatedKey>;
   revoke(partnerId: string, id: string, record: RecordChange<Key>): Promise<Key>;
 }
 

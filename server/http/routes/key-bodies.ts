@@ -6,7 +6,7 @@ import {
   type KeyWithSecret,
   type RotatedKey as RotatedKeyBody,
 } from "@berth/contract";
-import type { IssuedKey, Key } from "../../keys/keys.ts";
+import type { IssuedKey, Key, Rotation } from "../../keys/keys.ts";
 import type { NewKey, RotatedKey } from "../../keys/own-keys.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";
 import type { JsonObject } from "../requests/request-body.ts";
@@ -19,21 +19,22 @@ const findRotateFaults = compileFaultFinder(RotateKey);
 
 export function parseCreateKey(body: JsonObject, nowMs: number): NewKey {
   const faults = findCreateFaults(body);
-  const { expiresAt, ...rest } = body as CreateKey;
-  const expiresAtMs = typeof expiresAt === "string" ? Date.parse(expiresAt) : null;
-  if (faults.length === 0 && expiresAtMs !== null) faults.push(...expiryFaults(expiresAtMs, nowMs));
-  requireNoFaults(faults);
-  return { ...(rest.name !== undefined && { name: rest.name }), ...(rest.scope && { scope: rest.scope }), expiresAt: expiresAtMs };
+  const { name, scope, expiresAt = null } = body as CreateKey;
+  requireNoFaults(faults.length > 0 ? faults : expiryFaults(expiresAt, nowMs));
+  return { ...(name !== undefined && { name }), ...(scope && { scope }), expiresAt: toMs(expiresAt) };
 }
 
-const expiryFaults = (expiresAt: number, nowMs: number): FieldFault[] =>
-  expiresAt > nowMs ? [] : [{ field: "expiresAt", message: "Must be a time in the future" }];
-
-export function parseRotateKey(body: JsonObject): RotateKey {
-  requireNoFaults(findRotateFaults(body));
-  const { overlapMs } = body as RotateKey;
-  return { ...(overlapMs !== undefined && { overlapMs }) };
+export function parseRotateKey(body: JsonObject, nowMs: number): Rotation {
+  const faults = findRotateFaults(body);
+  const { overlapMs, expiresAt } = body as RotateKey;
+  requireNoFaults(faults.length > 0 ? faults : expiryFaults(expiresAt ?? null, nowMs));
+  return { ...(overlapMs !== undefined && { overlapMs }), ...(expiresAt !== undefined && { expiresAt: toMs(expiresAt) }) };
 }
+
+const expiryFaults = (expiresAt: string | null, nowMs: number): FieldFault[] =>
+  expiresAt === null || Date.parse(expiresAt) > nowMs ? [] : [{ field: "expiresAt", message: "Must be a time in the future" }];
+
+const toMs = (time: string | null): number | null => (time === null ? null : Date.parse(time));
 
 export const toRotatedBody = ({ issued, old }: RotatedKey): RotatedKeyBody => ({
   ...toIssuedBody(issued),

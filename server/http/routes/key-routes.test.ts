@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ROUTES, scopeOf, type Key, type KeyScope, type KeyWithSecret, type Route, type RotatedKey } from "@berth/contract";
-import { HOUR } from "../../clock.ts";
+import { DAY, HOUR } from "../../clock.ts";
 import { MAX_ACTIVE_KEYS } from "../../keys/own-keys.ts";
 import { listAudit } from "../../store/partners/audit.ts";
 import { startTestApp, type TestApp } from "../testing/test-app.ts";
@@ -51,6 +51,18 @@ describe("a partner's keys", () => {
     const past = await app.call("POST", "/api/b2b/keys", { body: { expiresAt: "2020-01-01T00:00:00Z" } });
     expect(past.json).toMatchObject({ details: [{ field: "expiresAt", message: "Must be a time in the future" }] });
     expect((await app.call("POST", `/api/b2b/keys/${app.keyId}/rotate`, { body: { overlapMs: -1 } })).status).toBe(400);
+    for (const expiresAt of ["tomorrow", "2020-01-01T00:00:00Z", 5])
+      expect((await app.call("POST", `/api/b2b/keys/${app.keyId}/rotate`, { body: { expiresAt } })).status).toBe(400);
+  });
+
+  test("that expire are rotated to keys with the same lifetime, or with the end that the call names", async () => {
+    const old = await create({ name: "Backend", expiresAt: new Date(Date.now() + 90 * DAY).toISOString() });
+    const rotate = async (body: unknown) => (await app.call("POST", `/api/b2b/keys/${old.id}/rotate`, { body })).json as RotatedKey;
+    const sameLifetime = Date.parse((await rotate({})).expiresAt ?? "");
+    expect(Math.abs(sameLifetime - Date.now() - 90 * DAY)).toBeLessThan(60_000);
+    const expiresAt = new Date(Date.now() + HOUR).toISOString();
+    expect((await rotate({ expiresAt })).expiresAt).toBe(expiresAt);
+    expect((await rotate({ expiresAt: null })).expiresAt).toBeNull();
   });
 
   test("are rotated with the same name and scope, and the old key works until the overlap ends", async () => {

@@ -37,7 +37,7 @@ export function addKeyRoutes(app: FastifyInstance, { ownKeys, idempotency: { run
 
   addRoute(app, "rotateKey", (request, reply) =>
     runOnce(request, reply, async (save) => {
-      const options = parseRotateKey(parseOptionalBody(request) ?? {});
+      const options = parseRotateKey(parseOptionalBody(request) ?? {}, clock.now());
       const rotated = await ownKeys.rotate(partnerIdOf(request), idOf(request), options, async (tx, made) => {
         await audit(tx, request, "key.rotate", made.old.id);
         await audit(tx, request, "key.issue", made.issued.id);

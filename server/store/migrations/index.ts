@@ -18,6 +18,7 @@ import { up as volumes } from "./0015-volumes.ts";
 import { up as sessionLogs } from "./0016-session-logs.ts";
 import { up as identities } from "./0017-identities.ts";
 import { up as snapshotImage } from "./0018-snapshot-image.ts";
+import { up as keyLifetime } from "./0019-key-lifetime.ts";
 
 export interface Migration {
   name: string;
@@ -45,4 +46,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "session-logs", up: sessionLogs },
   { name: "identities", up: identities },
   { name: "snapshot-image", up: snapshotImage },
+  { name: "key-lifetime", up: keyLifetime },
 ];

@@ -77,6 +77,7 @@ async function fill(store: Store, partnerId: string): Promise<void> {
     createdAt: nowMs,
     lastUsedAt: null,
     expiresAt: null,
+    lifetimeMs: null,
     revokedAt: null,
   });
   await insertVolume(db, { id: `vol_${partnerId}`, partnerId, name: "cache", sizeMb: 16, createdAtMs: nowMs });

@@ -13,6 +13,8 @@ export interface StoredKey {
   createdAt: number;
   lastUsedAt: number | null;
   expiresAt: number | null;
+  // How long it was to last when it was issued. null: for ever.
+  lifetimeMs: number | null;
   revokedAt: number | null;
 }
 
@@ -29,6 +31,7 @@ export async function insertKey(db: Db, { hash, ...key }: StoredKey & { hash: st
       created_at: key.createdAt,
       last_used_at: key.lastUsedAt,
       expires_at: key.expiresAt,
+      lifetime_ms: key.lifetimeMs,
       revoked_at: key.revokedAt,
     })
     .execute();
@@ -99,5 +102,6 @@ const parseKey = (row: Selectable<KeysTable>): StoredKey => ({
   createdAt: row.created_at,
   lastUsedAt: row.last_used_at,
   expiresAt: row.expires_at,
+  lifetimeMs: row.lifetime_ms,
   revokedAt: row.revoked_at,
 });

@@ -57,7 +57,7 @@ export function partnerRoutes({ store, clock, ownKeys }: PartnerRouteDeps): Cons
       path: "/keys/:id/rotate",
       async handle(access, request): Promise<KeyWithSecret> {
         const partnerId = requirePartner(access);
-        const options = parseRotateKey(parseOptionalBody(request) ?? {});
+        const options = parseRotateKey(parseOptionalBody(request) ?? {}, clock.now());
         return toRotatedBody(
           await ownKeys.rotate(partnerId, idOf(request), options, async (tx, { old, issued }) => {
             await appendAudit(tx, access.auditEntry("key.rotate", partnerId, old.id), clock.now());
