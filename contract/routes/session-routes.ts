@@ -186,7 +186,7 @@ export const SESSION_ROUTES = {
     tag: "Sessions",
     summary: "Issue a launch URL",
     description:
-      "Issues a signed URL that opens the session's workspace in your user's browser. It expires after a few minutes. With `role: viewer` it opens the workspace for viewing only. A request body that is not a JSON object is ignored.",
+      "Issues a signed URL that opens the session's workspace in your user's browser. It expires after a few minutes. With `role: viewer` it opens the workspace for viewing only. The body may be absent, empty or a JSON object; any other body is refused.",
     body: { schema: IssueLaunchUrl, required: false },
     idempotent: true,
     success: { status: 200, description: "The URL and its expiry.", schema: LaunchUrl },

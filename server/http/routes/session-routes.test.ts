@@ -109,13 +109,35 @@ describe("the session routes", () => {
       expect([body, (await launch(body)).status]).toEqual([body, 400]);
   });
 
+  test("a launch URL is refused if its body is there and not understood, and no restriction is dropped", async () => {
+    const { sessionId } = await create();
+    const launch = (body: unknown, headers = {}) => app.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`, { body, headers });
+    for (const body of ['{"role":"viewer"', '["viewer"]', '"viewer"', "null", "viewer", "role=viewer", "<x/>", " ", '{"role":"viewer"}x'])
+      for (const type of ["application/json", "text/plain", "not a media type"]) {
+        const { status, json } = await launch(body, { "content-type": type });
+        expect([body, type, status, json]).toMatchObject([body, type, 400, { details: [{ field: "body" }] }]);
+      }
+    for (const body of [undefined, "", {}, { other: 1 }]) expect((await launch(body)).status).toBe(200);
+  });
+
+  test("a PATCH of limits that are fixed at create is refused, and nothing else of it happens", async () => {
+    const { sessionId } = await create();
+    const patch = (body: unknown) => app.call("PATCH", `/api/b2b/sessions/${sessionId}`, { body });
+    for (const field of ["egress", "resources"])
+      expect(await patch({ metadata: { a: "b" }, [field]: { policy: "none" } })).toMatchObject({
+        status: 400,
+        json: { details: [{ field }] },
+      });
+    expect((await patch({ egress: null, resources: null })).status).toBe(200);
+    expect((await app.call("GET", `/api/b2b/sessions/${sessionId}?expand=details`)).json).toMatchObject({ metadata: {} });
+  });
+
   test("routes without a body ignore whatever is sent", async () => {
     const { sessionId } = await create();
     const path = `/api/b2b/sessions/${sessionId}`;
     const send = (method: string, tail: string, type: string, body: string) =>
       app.call(method, path + tail, { body, headers: { "content-type": type } });
     expect((await send("POST", "/pause", "text/plain", "{nonsense")).status).toBe(200);
-    expect((await send("POST", "/launch-url", "not a media type", "<x/>")).status).toBe(200);
     expect((await send("POST", "/resume", "application/json", "")).status).toBe(200);
     expect((await send("DELETE", "", "application/json", "[1")).status).toBe(200);
   });

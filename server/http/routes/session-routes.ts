@@ -15,7 +15,7 @@ import type { Store } from "../../store/open.ts";
 import { SLICE_BYTES } from "../../store/page-budget.ts";
 import type { Templates } from "../../templates.ts";
 import { spanOf } from "../../tracing/span.ts";
-import { parseOptionalBody, parseRequiredBody, readObjectBody } from "../requests/request-body.ts";
+import { parseOptionalBody, parseRequiredBody, parseUntypedBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
 import { encodeCursor, parseExpand, parseList, parseWait, type Query } from "../session-format/list-query.ts";
@@ -159,7 +159,7 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
 
   addRoute(app, "issueLaunchUrl", (request, reply) =>
     runOnce(request, reply, async () => {
-      const { role, displayName } = parseLaunch(readObjectBody(request));
+      const { role, displayName } = parseLaunch(parseUntypedBody(request));
       const session = await sessions.get(partnerIdOf(request), idOf(request));
       if (session.status === "destroyed") throw new AppError("session_not_found");
       await appendAudit(store.db, auditEntry(request, "session.launch_url", session.id), clock.now());

@@ -1,4 +1,13 @@
-import { CreateSession, DEFAULT_TEMPLATE, ENV_LIMITS, IssueLaunchUrl, ResumeSession, TIMEOUT_MS, UpdateSession } from "@berth/contract";
+import {
+  CreateSession,
+  DEFAULT_TEMPLATE,
+  ENV_LIMITS,
+  IssueLaunchUrl,
+  ResumeSession,
+  TIMEOUT_MS,
+  UpdateSession,
+  type FieldFault,
+} from "@berth/contract";
 import type { CreateRequest, SessionChange } from "../../sessions/sessions.ts";
 import type { FilesFrom } from "../../sessions/snapshots/snapshots.ts";
 import type { Templates } from "../../templates.ts";
@@ -72,7 +81,6 @@ export function parseResume(body: JsonObject | undefined): { autoStartAgent: boo
   return { autoStartAgent: (body as ResumeSession).autoStartAgent ?? true };
 }
 
-// Before launch URLs had roles, their request had no body, and one that was sent was ignored. Anything but a JSON object still is.
 export function parseLaunch(body: JsonObject | undefined): IssueLaunchUrl {
   if (!body) return {};
   requireNoFaults(findLaunchFaults(body));
@@ -81,7 +89,7 @@ export function parseLaunch(body: JsonObject | undefined): IssueLaunchUrl {
 }
 
 export function parseUpdate(body: JsonObject): SessionChange {
-  requireNoFaults(findUpdateFaults(body));
+  requireNoFaults([...findUpdateFaults(body), ...findFixedFields(body)]);
   const { timeoutMs, idleTimeoutMs, metadata, source, relays } = body as UpdateSession;
   return {
     ...(timeoutMs !== undefined && { timeoutMs }),
@@ -92,6 +100,12 @@ export function parseUpdate(body: JsonObject): SessionChange {
     ...(relays && { relayValues: relays }),
   };
 }
+
+// Limits that the sandbox has from its creation. To ignore them like other unknown fields would seem to apply them.
+const findFixedFields = (body: JsonObject): FieldFault[] =>
+  ["egress", "resources"]
+    .filter((field) => body[field] !== undefined && body[field] !== null)
+    .map((field) => ({ field, message: "Cannot be changed after the create" }));
 
 const sizeOf = (envVars: Record<string, string>): number =>
   Object.entries(envVars).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
