@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { DAY, HOUR, MINUTE } from "../clock.ts";
 import { baseUrlOf, ConfigError, describeConfig, describeDefault, readConfig, type Config } from "./config.ts";
+import type { Variable } from "./variable.ts";
 import { VARIABLES } from "./variables.ts";
 import { loadMasterKeys } from "../secrets/master-key.ts";
 
@@ -79,7 +80,11 @@ const invalid: [string, string, string][] = [
   ["BERTH_HIBERNATE_AFTER", "-5m", "such as 90s"],
   ["BERTH_TIMEOUT_ACTION", "kill", "one of pause, destroy"],
   ["BERTH_PAUSED_DAYS", "30d", "number of days"],
-  ["BERTH_TOMBSTONE_DAYS", "4000", "0 to 3650"],
+  ["BERTH_PAUSED_DAYS", "0", "0 is refused"],
+  ["BERTH_PAUSED_DAYS", "0.0001", "from 0.01"],
+  ["BERTH_SNAPSHOT_DAYS", "0", "0 is refused"],
+  ["BERTH_TOMBSTONE_DAYS", "0", "0 is refused"],
+  ["BERTH_TOMBSTONE_DAYS", "4000", "0.01 to 3650"],
   ["BERTH_RATE_LIMIT", "lots", "whole number"],
   ["BERTH_PREVIEW_DOMAIN", "https://preview.example.net", "domain name"],
   ["BERTH_EGRESS_ALLOW", ", ,", "a list separated by commas"],
@@ -200,6 +205,15 @@ test("every variable has a BERTH_ name, a sentence and a described default", () 
     expect(variable.help).toMatch(/\.$/);
     expect(describeDefault(field as keyof Config)).not.toBe("not set");
   }
+});
+
+test("every setting that is a number says what 0 means", () => {
+  const isNumber = ({ kind }: Variable<unknown>) => typeof kind.parse("1") === "number";
+  const numbers = (Object.values(VARIABLES) as Variable<unknown>[]).filter(isNumber);
+  expect(numbers.length).toBeGreaterThan(20);
+  expect(numbers.filter(({ help }) => !help.includes("`0`")).map(({ name }) => name)).toEqual([]);
+  const refused = numbers.filter(({ help }) => help.includes("`0` is refused")).map(({ name }) => name);
+  expect(numbers.filter(({ kind }) => kind.parse("0") === undefined).map(({ name }) => name)).toEqual(refused);
 });
 
 test("docs/configuration.md describes every variable", () => {

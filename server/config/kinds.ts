@@ -37,12 +37,15 @@ export const price: Kind<number> = {
   parse: (text) => (/^\d{1,7}(\.\d{1,9})?$/.test(text) ? within(Number(text), 0, 1_000_000) : undefined),
 };
 
-// A number of days, stored as milliseconds. May be a fraction: 0.5 is twelve hours.
+// How many days something is kept, stored as milliseconds. May be a fraction: 0.5 is twelve hours. Zero is refused, because some
+// operators mean "for ever" by it and others "not at all".
 export const days = (maximum: number): Kind<number> => ({
-  allowed: `a number of days from 0 to ${maximum}`,
-  parse: (text) => (/^\d{1,6}(\.\d{1,6})?$/.test(text) ? within(Number(text) * DAY, 0, maximum * DAY) : undefined),
+  allowed: `a number of days from ${MIN_DAYS} to ${maximum}, where 0.5 is twelve hours and 0 is refused`,
+  parse: (text) => (/^\d{1,6}(\.\d{1,6})?$/.test(text) ? within(Number(text) * DAY, MIN_DAYS * DAY, maximum * DAY) : undefined),
   show: (ms) => String(ms / DAY),
 });
+
+const MIN_DAYS = 0.01;
 
 const UNITS = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 

@@ -6,10 +6,11 @@ import { limitTemplate } from "../session-limits.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Store } from "../store/open.ts";
+import { countPausedTooLong } from "../store/sessions/due.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
 import { setMissingTimeoutActions } from "../store/sessions/rules.ts";
 import { isPartnerSession, type Home } from "../store/sessions/session.ts";
-import { findSnapshot } from "../store/snapshots/read.ts";
+import { countTakenBefore, findSnapshot } from "../store/snapshots/read.ts";
 import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
 import { createSessions } from "./create-sessions.ts";
@@ -20,6 +21,7 @@ import { createActivity, type Activity } from "./idle/activity.ts";
 import { createAgentActivity } from "./idle/agent-activity.ts";
 import { createBusySandboxes } from "./idle/busy-sandboxes.ts";
 import { createIdleWatch } from "./idle/idle-watch.ts";
+import { createRetentionHold } from "./background/hold-retention.ts";
 import { createSchedule, type ScheduleDeps } from "./background/schedule.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
@@ -104,13 +106,26 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const sessions = createSessions({ ...deps, observer, transitions, steps, capacity, home, changes, placement, pool });
   const reconcile = createReconcile({ ...deps, transitions, steps, home, owner, onFound: observer.found });
   const reconcileVolumes = createReconcileVolumes({ store, driver, home, log, onFound: observer.found });
-  const schedule = createSchedule({ ...deps, transitions, steps, capacity, home });
+  const timed = { store, home, clock, log };
+  const pausedRetention = createRetentionHold({
+    ...timed,
+    setting: "BERTH_PAUSED_DAYS",
+    retentionMs: deps.rules.pausedMs,
+    countDue: (beforeMs) => countPausedTooLong(store.db, home, beforeMs),
+  });
+  const snapshotRetention = createRetentionHold({
+    ...timed,
+    setting: "BERTH_SNAPSHOT_DAYS",
+    retentionMs: deps.snapshotLimits.snapshotRetentionMs,
+    countDue: (beforeMs) => countTakenBefore(store.db, home, beforeMs),
+  });
+  const schedule = createSchedule({ ...deps, transitions, steps, capacity, home, retention: pausedRetention });
   const activity = createActivity({ store, clock, log });
   const agentActivity = createAgentActivity({ links, clock });
   const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, home, clock, log });
   const busySandboxes = createBusySandboxes({ store, driver, templates, activity, agentActivity, home, clock });
   const setups = followSetups({ ...deps, transitions, steps, changes, home });
-  const { snapshots, tidy } = createSnapshotServices({ ...deps, home, owner, onFound: observer.found });
+  const { snapshots, tidy } = createSnapshotServices({ ...deps, home, owner, retention: snapshotRetention, onFound: observer.found });
   const timers: AsyncDisposable[] = [];
 
   const logFailure = (name: string, work: () => Promise<unknown>) => () =>
@@ -135,6 +150,8 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     pool,
     async start() {
       await setMissingTimeoutActions(store.db, deps.rules.timeoutAction);
+      await pausedRetention.begin();
+      await snapshotRetention.begin();
       await reopenEgress();
       // Calls do not wait for this: a session in a step that a dead server left answers like one in any other step. On one
       // machine every earlier process of this home is dead, whatever its leases say. In a cluster it may be alive.

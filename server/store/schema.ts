@@ -28,6 +28,7 @@ export interface Tables {
   usage_counters: UsageCountersTable;
   user_settings: UserSettingsTable;
   servers: ServersTable;
+  facts: FactsTable;
   operator_tokens: OperatorTokensTable;
   console_logins: ConsoleLoginsTable;
   openings: OpeningsTable;
@@ -255,6 +256,12 @@ export interface UserSettingsTable {
   version: number;
   // When they were last written or read, to the day.
   used_at: number;
+}
+
+// Facts about the installation (facts.ts).
+export interface FactsTable {
+  name: string;
+  value: string;
 }
 
 // The servers whose sandboxes are bound to their machine. PostgreSQL only.

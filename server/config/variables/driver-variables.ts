@@ -24,7 +24,7 @@ export const DRIVER_VARIABLES = {
     name: "BERTH_DISK_WRITE_LIMIT",
     kind: wholeNumber(0, 100_000),
     default: 100,
-    help: "MiB a second at which the disk of an oci sandbox is written, so that one sandbox does not hold up the syncs of others. Short bursts are buffered in the sandbox's memory. 0: no limit.",
+    help: "MiB a second at which the disk of an oci sandbox is written, so that one sandbox does not hold up the syncs of others. Short bursts are buffered in the sandbox's memory. `0` means no limit.",
   }),
   sandboxImage: variable({
     name: "BERTH_SANDBOX_IMAGE",

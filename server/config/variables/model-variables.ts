@@ -36,13 +36,13 @@ export const MODEL_VARIABLES = {
     kind: wholeNumber(1, 1_000_000_000_000),
     default: null,
     defaultHelp: "no limit",
-    help: "Input and output tokens that one session may use in total.",
+    help: "Input and output tokens that one session may use in total. `0` is refused.",
   }),
   modelMaxBodyMb: variable({
     name: "BERTH_MODEL_MAX_BODY_MB",
     kind: wholeNumber(1, 64),
     default: 4,
-    help: "Largest request to the model, in MiB. The server holds at most one per sandbox in memory.",
+    help: "Largest request to the model, in MiB. The server holds at most one per sandbox in memory. `0` is refused.",
   }),
   modelRatePerMinute: variable({
     name: "BERTH_MODEL_RATE_LIMIT",

@@ -13,7 +13,7 @@ export const NETWORK_VARIABLES = {
     name: "BERTH_PREVIEW_SHARE_HOURS",
     kind: wholeNumber(0, 168),
     default: 24,
-    help: "The most hours for which the user of a workspace may share the preview of a port by a link. 0: previews are not shared.",
+    help: "The most hours for which the user of a workspace may share the preview of a port by a link. `0` turns sharing off.",
   }),
   egressAllow: variable<readonly string[]>({
     name: "BERTH_EGRESS_ALLOW",

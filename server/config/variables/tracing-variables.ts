@@ -35,13 +35,13 @@ export const TRACING_VARIABLES = {
     name: "OTEL_EXPORTER_OTLP_TIMEOUT",
     kind: wholeNumber(1, 60_000),
     default: 10_000,
-    help: "Milliseconds that the collector has for its answer.",
+    help: "Milliseconds that the collector has for its answer. `0` is refused.",
   }),
   spanDelayMs: variable({
     name: "OTEL_BSP_SCHEDULE_DELAY",
     kind: wholeNumber(1, 60_000),
     default: 5_000,
-    help: "Milliseconds for which spans are gathered before they are sent together.",
+    help: "Milliseconds for which spans are gathered before they are sent together. `0` is refused.",
   }),
   tracesSampler: variable({
     name: "OTEL_TRACES_SAMPLER",
@@ -53,7 +53,7 @@ export const TRACING_VARIABLES = {
     name: "OTEL_TRACES_SAMPLER_ARG",
     kind: ratio,
     default: 1,
-    help: "The share of traces that the `traceidratio` samplers export.",
+    help: "The share of traces that the `traceidratio` samplers export. `0` exports none of them.",
   }),
   tracesExporter: variable({
     name: "OTEL_TRACES_EXPORTER",

@@ -2,7 +2,13 @@ import { matching, price } from "../kinds.ts";
 import { variable } from "../variable.ts";
 
 const priceOf = (name: string, unit: string) =>
-  variable<number | null>({ name: `BERTH_PRICE_${name}`, kind: price, default: null, defaultHelp: "free", help: `Price of ${unit}.` });
+  variable<number | null>({
+    name: `BERTH_PRICE_${name}`,
+    kind: price,
+    default: null,
+    defaultHelp: "free",
+    help: `Price of ${unit}. \`0\` is free too.`,
+  });
 
 // Unit prices, from which reports estimate costs.
 export const USAGE_VARIABLES = {

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { DAY, MINUTE, SECOND } from "../../clock.ts";
 import { eventsAfter } from "../../store/events.ts";
+import { insertSessionRow, sessionRow } from "../../store/testing/session-row.ts";
 import { aRequest, openTestSessions, type TestSessions } from "../testing/test-sessions.ts";
 
 let services: TestSessions | undefined;
@@ -90,3 +91,50 @@ test("if memory is low, paused sandboxes hibernate at once, and creates and thei
   available = 8e9;
   expect((await resume()).status).toBe("running");
 });
+
+test("a shorter retention that would destroy many sessions waits for a day, also after a restart", async () => {
+  services = await openTestSessions();
+  await services.start();
+  const { store, clock, deps } = services;
+  for (let i = 0; i < 4; i++) await addPaused(services, clock.now() - 10 * DAY);
+  await services.stop();
+  const rules = { ...deps.rules, pausedMs: 5 * DAY };
+  const warnings: object[] = [];
+  const log = { ...deps.log, warn: (event: string, fields?: object) => void warnings.push({ event, ...fields }) };
+  const left = () => store.db.selectFrom("sessions").select("id").where("state", "=", "paused").execute();
+
+  {
+    await using second = services.another({ rules, log });
+    await second.start();
+    await clock.leap(10 * SECOND);
+    expect(await left()).toHaveLength(4);
+    expect(warnings).toEqual([expect.objectContaining({ event: "retention.held", setting: "BERTH_PAUSED_DAYS", due: 4 })]);
+  }
+  {
+    await using third = services.another({ rules, log });
+    await clock.leap(DAY - MINUTE);
+    await third.start();
+    await clock.leap(10 * SECOND);
+    expect(await left()).toHaveLength(4);
+    await clock.leap(2 * MINUTE);
+    expect(await left()).toHaveLength(0);
+  }
+});
+
+test("a retention that destroys a few sessions, or that is as before, does not wait", async () => {
+  services = await openTestSessions();
+  await services.start();
+  const { store, clock, deps } = services;
+  for (let i = 0; i < 3; i++) await addPaused(services, clock.now() - 10 * DAY);
+  await services.stop();
+  await using second = services.another({ rules: { ...deps.rules, pausedMs: 5 * DAY } });
+  await second.start();
+  await clock.leap(10 * SECOND);
+  expect(await store.db.selectFrom("sessions").select("id").where("state", "=", "paused").execute()).toHaveLength(0);
+});
+
+const addPaused = ({ store, clock, driver }: TestSessions, pausedAtMs: number) =>
+  insertSessionRow(
+    store.db,
+    sessionRow(clock.now(), { driver: driver.name, host: "test", state: "paused", expires_at: null, hibernated: 1, paused_at: pausedAtMs }),
+  );

@@ -5,6 +5,7 @@ import type { Store } from "../../store/open.ts";
 import { purgeUserSettings } from "../../store/partners/user-settings.ts";
 import * as due from "../../store/sessions/due.ts";
 import type { Home, Session } from "../../store/sessions/session.ts";
+import type { RetentionHold } from "./hold-retention.ts";
 import type { Capacity } from "../pool/capacity.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import { WARNING_MS } from "../steps/step-actions.ts";
@@ -25,6 +26,7 @@ export interface ScheduleDeps {
   home: Home;
   clock: Clock;
   log: Log;
+  retention: Pick<RetentionHold, "isHeld">;
   rules: { hibernateAfterMs: number; pausedMs: number; tombstoneMs: number };
 }
 
@@ -33,7 +35,7 @@ const PURGE_INTERVAL_MS = MINUTE;
 // How long the settings of a user without sessions are kept after their last use.
 const UNUSED_SETTINGS_MS = 90 * DAY;
 
-export function createSchedule({ store, transitions, steps, capacity, home, clock, log, rules }: ScheduleDeps): Schedule {
+export function createSchedule({ store, transitions, steps, capacity, home, clock, log, retention, rules }: ScheduleDeps): Schedule {
   let nextPurgeMs = 0;
 
   async function tick(): Promise<void> {
@@ -45,7 +47,8 @@ export function createSchedule({ store, transitions, steps, capacity, home, cloc
     );
     const hibernateBeforeMs = capacity.isMemoryLow() ? nowMs : nowMs - rules.hibernateAfterMs;
     await each(await due.sessionsToHibernate(db, home, hibernateBeforeMs, BATCH), (session) => steps.run(session, "hibernate"));
-    await each(await due.sessionsPausedTooLong(db, home, nowMs - rules.pausedMs, BATCH), (session) => steps.run(session, "retention"));
+    if (!retention.isHeld())
+      await each(await due.sessionsPausedTooLong(db, home, nowMs - rules.pausedMs, BATCH), (session) => steps.run(session, "retention"));
     if (nowMs >= nextPurgeMs) nextPurgeMs = (await purge(nowMs)) ? nowMs : nowMs + PURGE_INTERVAL_MS;
   }
 

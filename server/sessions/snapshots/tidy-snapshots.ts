@@ -22,6 +22,8 @@ export interface TidySnapshotsDeps {
   owner: string;
   // null: snapshots are kept until they are deleted.
   retentionMs: number | null;
+  // While it holds, nothing is deleted because of its age.
+  retention: { isHeld(): boolean };
   clock: Clock;
   log: Log;
   onFound(kind: string): void;
@@ -31,7 +33,7 @@ const BATCH = 100;
 const ENGINE_TIMEOUT_MS = 60_000;
 
 export function createTidySnapshots(deps: TidySnapshotsDeps): TidySnapshots {
-  const { store, driver, work, home, owner, retentionMs, clock, log, onFound } = deps;
+  const { store, driver, work, home, owner, retentionMs, retention, clock, log, onFound } = deps;
 
   async function discardAll(snapshots: StoredSnapshot[], reason: string): Promise<void> {
     for (const snapshot of snapshots) {
@@ -63,7 +65,7 @@ export function createTidySnapshots(deps: TidySnapshotsDeps): TidySnapshots {
     },
 
     async removeOld() {
-      if (retentionMs === null) return;
+      if (retentionMs === null || retention.isHeld()) return;
       await discardAll(await snapshotsTakenBefore(store.db, home, clock.now() - retentionMs, BATCH), "retention");
     },
   };

@@ -19,6 +19,7 @@ import { up as sessionLogs } from "./0016-session-logs.ts";
 import { up as identities } from "./0017-identities.ts";
 import { up as snapshotImage } from "./0018-snapshot-image.ts";
 import { up as keyLifetime } from "./0019-key-lifetime.ts";
+import { up as facts } from "./0020-facts.ts";
 
 export interface Migration {
   name: string;
@@ -47,4 +48,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "identities", up: identities },
   { name: "snapshot-image", up: snapshotImage },
   { name: "key-lifetime", up: keyLifetime },
+  { name: "facts", up: facts },
 ];

@@ -49,6 +49,16 @@ export async function sessionsToHibernate(db: Db, home: Home, pausedBeforeMs: nu
   return parseSessions(rows) as PausedSession[];
 }
 
+export async function countPausedTooLong(db: Db, home: Home, pausedBeforeMs: number): Promise<number> {
+  const { count } = await sessionsAt(db, home)
+    .clearSelect()
+    .select(({ fn }) => fn.countAll().as("count"))
+    .where("state", "=", "paused")
+    .where("paused_at", "<=", pausedBeforeMs)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 // In no order, which the index could not give for both values of `hibernated`.
 export async function sessionsPausedTooLong(db: Db, home: Home, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
   const rows = await sessionsAt(db, home)

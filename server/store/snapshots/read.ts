@@ -108,17 +108,23 @@ export async function abandonedSnapshots(db: Db, home: Home, { nowMs, onlyOwnerA
 
 // Partners' snapshots that are older than their retention.
 export async function snapshotsTakenBefore(db: Db, home: Home, beforeMs: number, limit: number): Promise<StoredSnapshot[]> {
-  const rows = await snapshotsAt(db, home)
-    .selectAll()
+  const rows = await keptAt(db, home, beforeMs).selectAll().orderBy("created_at").limit(limit).execute();
+  return rows.map(parseSnapshot);
+}
+
+export async function countTakenBefore(db: Db, home: Home, beforeMs: number): Promise<number> {
+  const { count } = await keptAt(db, home, beforeMs)
+    .select(({ fn }) => fn.countAll().as("count"))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+const keptAt = (db: Db, home: Home, beforeMs: number) =>
+  snapshotsAt(db, home)
     .where("state", "=", "ready")
     .where("purpose", "=", "keep")
     .where("partner_id", "is not", null)
-    .where("created_at", "<", beforeMs)
-    .orderBy("created_at")
-    .limit(limit)
-    .execute();
-  return rows.map(parseSnapshot);
-}
+    .where("created_at", "<", beforeMs);
 
 const snapshotsAt = (db: Db, { driver, host }: Home) =>
   db
