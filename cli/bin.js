@@ -9,6 +9,9 @@ import { serverFlags } from "./server-flags.js";
 
 const REQUIRED_MAJOR = 24;
 
+// The output may go to a program that leaves early, such as `head`.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
 if (Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR) {
   if (process.argv[2] === "serve") restartWith(serverFlags());
   const { loadBundle } = await import("./bundle.js");

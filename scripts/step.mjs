@@ -5,6 +5,9 @@ import { appendFileSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+// The output may go to a program that leaves early, such as `head`. That is no reason to stop.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
 // A step failed. The message says what happened, the likely reason, and what to do.
 export class StepError extends Error {}
 

@@ -1,4 +1,5 @@
 import { pino, type DestinationStream } from "pino";
+import { openLossyOutput } from "./bounded-io/lossy-output.ts";
 
 // Structured logging: one event per finished operation, with a stable name, and ids and numbers as fields.
 export interface Log {
@@ -16,36 +17,17 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 const SECRETS = new Set(["authorization", "cookie", "sig", "apiKey", "key", "envVars", "env", "token", "secret", "password"]);
 const MASK = "[redacted]";
 
-export function createLog(level: LogLevel, destination: Output = batchedOutput()): Log {
-  return wrap(pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination), () => destination.flush?.());
+export function createLog(level: LogLevel, destination: Output = openLossyOutput(process.stderr)): Log {
+  const log = wrap(pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination), () => destination.flush?.());
+  destination.onRecovery = (lines) => log.warn("log.lines_dropped", { lines });
+  return log;
 }
 
 export interface Output extends DestinationStream {
-  // Writes lines that are still buffered.
+  // Writes lines that are still buffered. Warnings and errors are written at once.
   flush?(): void;
-}
-
-const BATCH_MS = 10;
-const BATCH_BYTES = 8 * 1024;
-
-// Standard error, with one write for all lines of 10 ms: a write for each request would take a sixth of the server's processor time.
-// Warnings and errors are written at once, and so is the rest when the process exits.
-function batchedOutput(): Output {
-  const output = pino.destination({ fd: 2, sync: true, minLength: BATCH_BYTES });
-  let timer: NodeJS.Timeout | undefined;
-  const flush = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    output.flushSync();
-  };
-  process.on("exit", flush);
-  return {
-    write(line) {
-      output.write(line);
-      timer ??= setTimeout(flush, BATCH_MS).unref();
-    },
-    flush,
-  };
+  // Called when lines can be written again, with the number of lines that were dropped meanwhile.
+  onRecovery?: (lines: number) => void;
 }
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };

@@ -74,6 +74,8 @@ export interface Server {
 
 export interface ServerOptions {
   log: Log;
+  // How many lines of the log were dropped so far.
+  droppedLogLines: () => number;
   clock?: Clock;
 }
 
@@ -86,7 +88,7 @@ const WEB_FOLDER = join(import.meta.dirname, "../web/dist");
 const LOOP_WORK = { webhooks: { name: "webhooks" } };
 
 // Builds the whole service and starts it. Every part with a resource goes on the stack, which closes them in reverse order.
-export async function startServer(config: Config, { log, clock = systemClock }: ServerOptions): Promise<Server> {
+export async function startServer(config: Config, { log, droppedLogLines, clock = systemClock }: ServerOptions): Promise<Server> {
   await using opening = new AsyncDisposableStack();
 
   const host = opening.use(await claimHost(config.dataDir));
@@ -132,7 +134,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     }),
   );
   const { tracer } = opening.use(openTracing({ config, driver: driver.name, registry, log }));
-  registerProcessMetrics(registry, { driver: driver.name, egress });
+  registerProcessMetrics(registry, { driver: driver.name, egress, droppedLogLines });
   const observer = registerSessionMetrics(registry, { driver: driver.name, countSessions: () => countByState(store.db) });
   registerQuotaMetrics(registry, () => readQuotaUse(store.db));
 

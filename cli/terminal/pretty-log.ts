@@ -1,9 +1,16 @@
+import type { Output } from "@berth/server/log.ts";
 import { escapeControls } from "./escape-controls.ts";
 import { style } from "./style.ts";
 
 // Formats the JSON lines of the logger for a person at a terminal. Values are escaped, because they are untrusted.
-export function prettyLog(output: { write(text: string): unknown }): { write(line: string): void } {
-  return { write: (line) => void output.write(pretty(line)) };
+export function prettyLog(output: Output): Output {
+  return {
+    write: (line) => output.write(pretty(line)),
+    flush: () => output.flush?.(),
+    set onRecovery(report: (lines: number) => void) {
+      output.onRecovery = report;
+    },
+  };
 }
 
 const LEVELS: Record<number, (text: string) => string> = { 20: style.dim, 30: style.green, 40: style.yellow, 50: style.red };

@@ -3,13 +3,23 @@ import { Counter, Gauge, collectDefaultMetrics, type Registry } from "prom-clien
 export interface ProcessMetricsDeps {
   driver: string;
   egress: { counters: { allowed: number; refused: number } };
+  droppedLogLines: () => number;
 }
 
-// Registers the metrics of the process, such as memory and the delay of the event loop, and those of egress.
-export function registerProcessMetrics(registry: Registry, { driver, egress }: ProcessMetricsDeps): void {
+// Registers the metrics of the process, such as memory and the delay of the event loop, and those of egress and the log.
+export function registerProcessMetrics(registry: Registry, { driver, egress, droppedLogLines }: ProcessMetricsDeps): void {
   const registers = [registry];
   collectDefaultMetrics({ register: registry, prefix: "berth_" });
   new Gauge({ name: "berth_server_info", help: "Always 1; its label is the driver", labelNames: ["driver"], registers }).set({ driver }, 1);
+  new Counter({
+    name: "berth_log_lines_dropped_total",
+    help: "Lines of the log that were dropped, because their reader left or was too slow",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(droppedLogLines());
+    },
+  });
   new Counter({
     name: "berth_egress_connections_total",
     help: "Connections that sandboxes requested, by answer (allowed, refused)",

@@ -74,12 +74,13 @@ describe("serve", () => {
   });
 
   test("stops listening and exits if its start fails after it listens", async () => {
-    const breakOutput = 'process.stdout.write = () => { throw new Error("the terminal is gone"); };';
+    const breakTerminal =
+      'Object.defineProperty(process.stdout, "isTTY", { configurable: true, get() { delete this.isTTY; throw new Error("the terminal is gone"); } });';
     const { dataDir, settings, spawnBerth } = createInstallation({
       BERTH_DRIVER: "process",
       BERTH_PORT: "0",
       BERTH_POOL_SIZE: "0",
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(breakOutput)}`,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(breakTerminal)}`,
     });
     const { code, stderr } = await spawnBerth("serve");
     expect(code).toBe(1);

@@ -20,8 +20,13 @@ const EXIT_MS = 20_000;
 async function serve(options: { open?: boolean }): Promise<void> {
   const { readConfig, describeConfig } = await import("@berth/server/config/config.ts");
   const { config, warnings } = readConfig();
-  const { createLog } = await import("@berth/server/log.ts");
-  const log = createLog(config.logLevel, process.stderr.isTTY ? prettyLog(process.stderr) : undefined);
+  const [{ createLog }, { openLossyOutput }] = await Promise.all([
+    import("@berth/server/log.ts"),
+    import("@berth/server/bounded-io/lossy-output.ts"),
+  ]);
+  openLossyOutput(process.stdout);
+  const output = openLossyOutput(process.stderr);
+  const log = createLog(config.logLevel, process.stderr.isTTY ? prettyLog(output) : output);
   for (const warning of warnings) log.warn("config.doubtful", { message: warning });
   log.info("config.read", describeConfig(config));
 
@@ -30,7 +35,7 @@ async function serve(options: { open?: boolean }): Promise<void> {
   const { untilUncaughtError } = await import("@berth/server/faults/uncaught-errors.ts");
   const failed = untilUncaughtError(log);
   const { startServer } = await import("@berth/server/main.ts");
-  const server = await startServer(config, { log });
+  const server = await startServer(config, { log, droppedLogLines: () => output.droppedLines });
   try {
     await finishStart(config, server, options);
   } catch (error) {
