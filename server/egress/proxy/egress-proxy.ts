@@ -124,7 +124,7 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     const outer = await openConnection(target, response, boundary);
     if (isRefusal(outer)) return sendRefusal(request, response, outer);
     if (response.destroyed) return void outer.destroy();
-    forwardRequest({ request, response, target, outer, boundary });
+    await forwardRequest({ request, response, target, outer, boundary });
   }
 
   // A refusal is the last answer on its connection: requests pipelined after it are ignored.

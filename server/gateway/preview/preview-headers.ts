@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { SandboxId } from "@berth/contract";
+import { endToEndHeaders } from "@berth/contract/forwarding.ts";
 import type { Cookies } from "../access/cookie.ts";
 import { isSendable } from "../relay/sandbox-headers.ts";
 import type { PreviewLinks } from "./preview-link.ts";
@@ -21,20 +22,6 @@ export interface PreviewHeadersOptions {
   ancestors: string;
 }
 
-// Hop-by-hop headers (RFC 9110), and `expect`, which Node has already handled.
-const HOP_BY_HOP = new Set([
-  "connection",
-  "expect",
-  "http2-settings",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 // Headers with effects beyond the preview's own pages. The first three act on the whole site, which other previews share:
 // they clear cookies and caches, or bind sessions to a device. The next six redirect the browser or its reports, and outlive
 // the preview. The last one would keep the preview out of the workspace's frame.
@@ -64,7 +51,7 @@ export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestor
 
   return {
     toSandbox(request) {
-      const headers = keep(request.headers, HOP_BY_HOP);
+      const headers = keep(request.headers);
       delete headers["sec-websocket-extensions"];
       delete headers["cookie"];
       const cookie = cookies.strip(request.headers.cookie);
@@ -75,7 +62,7 @@ export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestor
     },
 
     fromSandbox(headers) {
-      const kept: Record<string, string | string[]> = keep(headers, new Set([...HOP_BY_HOP, ...BLOCKED_FROM_SANDBOX]));
+      const kept: Record<string, string | string[]> = keep(headers, BLOCKED_FROM_SANDBOX);
       for (const name of ["location", "access-control-allow-origin"]) if (typeof kept[name] === "string") kept[name] = toOuter(kept[name]);
       const policy = typeof kept["content-security-policy"] === "string" ? [withoutAncestors(kept["content-security-policy"])] : [];
       const setCookie = (headers["set-cookie"] ?? []).filter((line) => isSendable(line) && !cookies.isOurs(line)).map(withoutDomain);
@@ -89,11 +76,9 @@ export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestor
   };
 }
 
-function keep(headers: IncomingHttpHeaders, without: ReadonlySet<string>): Record<string, string> {
-  const named = new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
-  const entries = Object.entries(headers).filter(
-    (entry): entry is [string, string] =>
-      typeof entry[1] === "string" && isSendable(entry[1]) && !without.has(entry[0]) && !named.has(entry[0]),
+function keep(headers: IncomingHttpHeaders, without?: ReadonlySet<string>): Record<string, string> {
+  const entries = Object.entries(endToEndHeaders(headers)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string" && isSendable(entry[1]) && !without?.has(entry[0]),
   );
   return Object.fromEntries(entries);
 }

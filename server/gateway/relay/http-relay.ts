@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Transform, type Readable } from "node:stream";
 import { AppError, type SandboxId } from "@berth/contract";
+import { isForwardableStatus } from "@berth/contract/forwarding.ts";
 import type { DaemonLinks, LinkRequest, LinkResponse } from "../../daemon-link/daemon-links.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
 import type { Span } from "../../tracing/span.ts";
@@ -77,7 +78,7 @@ function discardUnreadBody(request: IncomingMessage): void {
 
 async function sendResponse(daemonResponse: LinkResponse, relayed: HttpRelayRequest, countOutput: CountOutput): Promise<void> {
   try {
-    if (daemonResponse.status < 200 || daemonResponse.status > 599) throw new AppError("sandbox_unreachable");
+    if (!isForwardableStatus(daemonResponse.status)) throw new AppError("sandbox_unreachable");
     if (relayed.intercept?.(daemonResponse)) return;
     const appendix = relayed.appendix?.(daemonResponse.headers) ?? "";
     const { hasBody } = sendHead(daemonResponse, relayed, appendix.length);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
+import { isForwardableStatus } from "@berth/contract/forwarding.ts";
 import type { ModelProvider } from "./provider/model-config.ts";
 import { ModelRefusal } from "./admission/model-refusal.ts";
 import { createUsageMeter, type UsageMeter } from "./usage/usage-meter.ts";
@@ -19,7 +20,7 @@ export async function streamAnswer(
   onMeter: (meter: UsageMeter) => void,
 ): Promise<void> {
   const { statusCode: status = 0, headers } = answer;
-  if (status < 200 || status > 599) throw new ModelRefusal(502, "model_unreachable", "The model's provider returned an invalid status");
+  if (!isForwardableStatus(status)) throw new ModelRefusal(502, "model_unreachable", "The model's provider returned an invalid status");
   const contentType = headers["content-type"] ?? "application/json";
   const retryAfter = headers["retry-after"];
   // If the provider compresses although the request forbids it, the sandbox decompresses, within its own limits.

@@ -1,11 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { endToEndHeaders } from "@berth/contract/forwarding.ts";
 import type { RelayTarget } from "./relay-target.ts";
-
-const OF_CONNECTION = new Set(
-  "connection keep-alive proxy-connection proxy-authorization proxy-authenticate te trailer transfer-encoding upgrade expect host".split(
-    " ",
-  ),
-);
 
 // The headers of the sandbox, and the one that only the server knows.
 export function upstreamHeaders(
@@ -14,7 +9,9 @@ export function upstreamHeaders(
   { header, value }: { header: string; value: string },
 ): OutgoingHttpHeaders {
   const own = header.toLowerCase();
-  const passed = endToEnd(headers).filter(([name]) => name !== own && (passedHeaders === null || passedHeaders.has(name)));
+  const passed = Object.entries(endToEndHeaders(headers)).filter(
+    ([name]) => name !== own && (passedHeaders === null || passedHeaders.has(name)),
+  );
   return { ...Object.fromEntries(passed), host: url.host, [own]: value };
 }
 
@@ -22,11 +19,6 @@ export function upstreamHeaders(
 const NOT_RETURNED = new Set(["www-authenticate", "location"]);
 
 export function answerHeaders({ headers }: IncomingMessage, location: string | null): OutgoingHttpHeaders {
-  const passed = endToEnd(headers).filter(([name]) => !NOT_RETURNED.has(name));
+  const passed = Object.entries(endToEndHeaders(headers)).filter(([name]) => !NOT_RETURNED.has(name));
   return { ...Object.fromEntries(passed), ...(location !== null && { location }) };
-}
-
-function endToEnd(headers: IncomingMessage["headers"]) {
-  const named = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
-  return Object.entries(headers).filter(([name]) => !OF_CONNECTION.has(name) && !named.includes(name));
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { SandboxId, Template } from "@berth/contract";
 import { createConnectionBoundary } from "../../faults/connection-boundary.ts";
+import { sendUpstream } from "../../forwarding/send-upstream.ts";
 import type { Log } from "../../log.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Relay, RelayCaller } from "../relays.ts";
@@ -14,7 +15,6 @@ import { explainGitAnswer, locationFor } from "./relay-answer.ts";
 import { RelayRefusal, sendRefusal } from "./relay-refusal.ts";
 import { relayTarget, type RelayTarget } from "./relay-target.ts";
 import { connectUpstream, type DialUpstream } from "./upstream-connection.ts";
-import { sendUpstream } from "./upstream-request.ts";
 
 // The relays of sessions and templates: `/relay/{token}/{name}/…` on a sandbox's egress proxy reaches the relay's upstream, with a
 // header that only the server knows. The relay `git` is that of the session's repository.
@@ -106,10 +106,13 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
     const socket = await connectUpstream({ url: target.url, name: found.name, dial, boundary, caller, signal: gone.signal });
     try {
       if (request.headers.expect !== undefined) response.writeContinue();
-      const { method } = target;
       const headers = upstreamHeaders(request, target, found);
       const body = limitBytes(request, maxBytes, (bytes) => (counted.sentBytes += bytes));
-      const answer = await sendUpstream({ socket, method, url: target.url, headers, body, boundary, idleTimeoutMs });
+      socket.setTimeout(idleTimeoutMs, () => socket.destroy());
+      const path = `${target.url.pathname}${target.url.search}`;
+      const answer = await sendUpstream({ request, body, socket, path, headers, boundary }).catch((error: unknown) => {
+        throw error instanceof RelayRefusal ? error : new RelayRefusal(502, `${target.url.host} closed the connection.`);
+      });
       if (found.name === GIT) explainGitAnswer(answer);
       counted.outcome = "passed_on";
       response.writeHead(answer.statusCode ?? 502, answerHeaders(answer, locationFor(answer, found.upstream, target, prefix)));

@@ -1,6 +1,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
+import { MAX_INTERIM_ANSWERS } from "@berth/contract/forwarding.ts";
 import type { ConnectionBoundary } from "../../../faults/connection-boundary.ts";
 
 export interface UpstreamRequest {
@@ -28,9 +29,6 @@ export interface Upstream {
   // No-op if the answer is complete.
   destroy(): void;
 }
-
-// Providers send one or two of these. Without a limit they could keep the connection open forever.
-const MAX_INTERIM_ANSWERS = 16;
 
 export function openUpstream({ url, method, headers, body, timeoutMs, signal, lookup, onBytes, boundary }: UpstreamRequest): Upstream {
   const target = new URL(url);
