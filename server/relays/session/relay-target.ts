@@ -26,15 +26,31 @@ export function relayTarget(upstream: string, method: string | undefined, rest: 
 export function isBelow(url: URL, base: URL): boolean {
   const folder = base.pathname.replace(/\/+$/, "");
   if (url.pathname !== folder && !url.pathname.startsWith(`${folder}/`)) return false;
-  // A server may decode a part of the path before it looks for dots in it.
-  return url.pathname.split("/").every((part) => !decoded(part).split(/[/\\]/).includes(".."));
+  return url.pathname.split("/").every(isHarmless);
 }
 
-function decoded(part: string): string {
+// Servers differ in how they read a part of a path: some decode it more than once, take `\\` for `/`, end it at a NUL or ignore
+// parameters after `;`. None of these readings may lead out of the folder.
+function isHarmless(part: string): boolean {
+  let text = part;
+  for (let round = 0; round < MAX_DECODINGS; round++) {
+    if (/\p{Cc}/u.test(text) || text.split(/[/\\]/).some((name) => /^\.\.?$/.test(name.split(";")[0]!.trim()))) return false;
+    const decoded = decode(text);
+    if (decoded === text) return true;
+    // A sign of percent that encodes nothing is text, unless the sandbox sent it as it is.
+    if (decoded === null) return round > 0;
+    text = decoded;
+  }
+  return false;
+}
+
+const MAX_DECODINGS = 4;
+
+function decode(text: string): string | null {
   try {
-    return decodeURIComponent(part);
+    return decodeURIComponent(text);
   } catch {
-    return "..";
+    return null;
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { connect, type AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { newId } from "@berth/contract";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createUpstreamDial } from "../../egress/dial-upstream.ts";
@@ -72,9 +73,7 @@ async function ask(path: string, options: { method?: string; body?: string; head
   const request = httpRequest({ host: "127.0.0.1", port, path, method: options.method ?? "GET", headers: options.headers, agent: false });
   request.end(options.body);
   const [response] = (await once(request, "response")) as [IncomingMessage];
-  let text = "";
-  for await (const chunk of response) text += String(chunk);
-  return { status: response.statusCode, headers: response.headers, text };
+  return { status: response.statusCode, headers: response.headers, text: await text(response) };
 }
 
 test("a request reaches the upstream with the header of the server, whatever the sandbox sends in its place", async () => {
@@ -94,13 +93,57 @@ test("requests and the bytes of their bodies are counted, also those that are re
   ]);
 });
 
+// Readings of `..` that some servers have and others do not.
+const HIDDEN_DOTS = [
+  "/..;/admin",
+  "/..;x=1/admin",
+  "/%2e%2e;/admin",
+  "/%2e%2e%3b/admin",
+  "/%252e%252e/admin",
+  "/%25252e%25252e/admin",
+  "/..%252fadmin",
+  "/..%00/admin",
+  "/list%00.json",
+  "/list%2500",
+  "/list%0d%0ax",
+  "/..%20/admin",
+  "/%25252525252e",
+];
+
+test("dots, signs of percent and parameters in names pass", async () => {
+  for (const rest of ["/a..b", "/...", "/.git;v=1", "/100%25", "/100%2525", "/a%2Fb", "/a;b=..", "/%e2%82%ac"])
+    expect({ rest, ...(await ask(`${apiPath()}${rest}`)) }).toMatchObject({ rest, status: 200 });
+});
+
 test("only addresses below the upstream are reached, and no method that returns the header", async () => {
-  for (const rest of ["/../admin", "/%2e%2e/admin", "/..%2fadmin", "/a/..%5c..%5cadmin", "/%zz", "x", "@elsewhere.example/"])
+  for (const rest of [
+    "/../admin",
+    "/%2e%2e/admin",
+    "/..%2fadmin",
+    "/a/..%5c..%5cadmin",
+    "/%zz",
+    "x",
+    "@elsewhere.example/",
+    ...HIDDEN_DOTS,
+  ])
     expect(await ask(`${apiPath()}${rest}`)).toMatchObject({ status: expect.toBeOneOf([403, 404]) });
   expect(await ask(`${apiPath()}/`, { method: "TRACE" })).toMatchObject({ status: 405 });
   expect(await ask("/relay/another-sandboxes-token/API/list")).toMatchObject({ status: 403 });
   expect(await ask(apiPath().replace("/API", "/OTHER"))).toMatchObject({ status: 404 });
   expect(seen).toEqual([]);
+});
+
+test("a body in chunks reaches the upstream as one, also with a method and to a relay that have none", async () => {
+  const bodies: string[] = [];
+  answerWith = (request, response) =>
+    void text(request).then((body) => {
+      bodies.push(body);
+      response.end();
+    });
+  const headers = { "transfer-encoding": "chunked", connection: "close, transfer-encoding" };
+  for (const path of [`${apiPath()}/list`, `${gitPath()}/info/refs?service=git-upload-pack`])
+    expect(await ask(path, { method: "GET", body: "GET /admin HTTP/1.1\r\n\r\n", headers })).toMatchObject({ status: 200 });
+  expect(bodies).toEqual(["GET /admin HTTP/1.1\r\n\r\n", "GET /admin HTTP/1.1\r\n\r\n"]);
 });
 
 test("a redirect within the upstream stays in the relay, and any other one leads away from it", async () => {
@@ -135,9 +178,12 @@ test("a git server that refuses or redirects is explained, and its challenge doe
     [401, "The git server did not accept the token."],
     [404, "The repository does not exist, or the token does not allow this."],
     [301, "The git server redirects to another address. Create the session with that address."],
+    [400, "The git server answered with status 400."],
+    [503, "The git server answered with status 503."],
   ];
   for (const [status, sentence] of answers) {
-    answerWith = (_request, response) => void response.writeHead(status, { "www-authenticate": "Basic", location: "/elsewhere" }).end();
+    answerWith = (_request, response) =>
+      void response.writeHead(status, { "www-authenticate": "Basic", location: "/elsewhere" }).end(`Bad: ${SECRET}`);
     const answer = await ask(`${gitPath()}/info/refs?service=git-upload-pack`);
     expect(answer.text).toBe(`berth: ${sentence}\n`);
     expect(answer.headers).not.toHaveProperty("www-authenticate");
