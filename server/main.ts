@@ -48,6 +48,7 @@ import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { createRelayDirectory } from "./sessions/setup/relay-directory.ts";
 import { openStore } from "./store/open.ts";
+import { hasPartners } from "./store/partners/partners.ts";
 import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";
 import { hasSupportVisit } from "./store/session-logs/openings.ts";
 import { countByState, readQuotaUse } from "./store/sessions/count.ts";
@@ -93,9 +94,9 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
 
   const host = opening.use(await claimHost(config.dataDir));
   const templates = loadTemplates(config.templatesFile ?? undefined);
-  const secrets = createSecrets(await loadMasterKeys(config));
   const store = opening.use(await openStore({ url: config.databaseUrl, file: join(config.dataDir, "berth.db"), log }));
-  await checkMasterKey(store.db, secrets);
+  const secrets = createSecrets(await loadMasterKeys(config, { isNewStore: !(await hasPartners(store.db)) }));
+  await checkMasterKey(store.db, secrets, config);
   const demo = await seedDemo({ store, clock, config });
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
   const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };

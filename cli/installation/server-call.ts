@@ -23,7 +23,7 @@ async function readKey({ apiKey, dataDir }: Config): Promise<string> {
   const key = apiKey ?? (await readFileIfExists(join(dataDir, DEMO_KEY_FILE)))?.trim();
   if (key) return key;
   throw new Error(
-    `There is no key of the partner ${DEMO_PARTNER} in ${dataDir}. Start a server with \`berth serve\`, set BERTH_DATA_DIR to its data folder, or set BERTH_API_KEY.`,
+    `There is no key of the partner ${DEMO_PARTNER} in ${dataDir}. Start a server with \`berth serve\`, set BERTH_DATA_DIR to its data folder, or issue a key with \`berth key issue ${DEMO_PARTNER}\` and set BERTH_API_KEY to it.`,
   );
 }
 

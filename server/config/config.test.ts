@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -240,7 +240,7 @@ test("a collector's key is not shown, and a protocol that Berth does not send is
 
 test("servers that start at once generate one master key, readable by its owner only", async () => {
   const dataDir = join(folder, "data");
-  const loaded = await Promise.all([1, 2, 3, 4].map(() => loadMasterKeys({ masterKeys: null, dataDir })));
+  const loaded = await Promise.all([1, 2, 3, 4].map(() => loadMasterKeys({ masterKeys: null, dataDir }, { isNewStore: true })));
   expect(new Set(loaded.map((keys) => keys[0]?.toString("hex"))).size).toBe(1);
   expect(statSync(join(dataDir, "master-key")).mode & 0o777).toBe(0o600);
   expect(statSync(dataDir).mode & 0o777).toBe(0o700);
@@ -249,13 +249,19 @@ test("servers that start at once generate one master key, readable by its owner 
 
 test("configured master keys keep their order, and none is generated", async () => {
   const { config } = readConfig({ BERTH_MASTER_KEY: `${"cd".repeat(32)},${KEY}`, BERTH_DATA_DIR: join(folder, "unused") });
-  const keys = await loadMasterKeys(config);
+  const keys = await loadMasterKeys(config, { isNewStore: false });
   expect(keys.map((key) => key.toString("hex"))).toEqual(["cd".repeat(32), KEY]);
 });
 
 test("a damaged master key prevents the start and is not replaced", async () => {
   writeFileSync(join(folder, "master-key"), "damaged");
-  await expect(loadMasterKeys({ masterKeys: null, dataDir: folder })).rejects.toThrow("Restore it from a backup");
+  await expect(loadMasterKeys({ masterKeys: null, dataDir: folder }, { isNewStore: true })).rejects.toThrow("Restore it from a backup");
+});
+
+test("a missing master key of a store that is in use is an error and is not replaced", async () => {
+  const dataDir = join(folder, "lost-key");
+  await expect(loadMasterKeys({ masterKeys: null, dataDir }, { isNewStore: false })).rejects.toThrow(/master-key is missing.*Restore/);
+  expect(existsSync(join(dataDir, "master-key"))).toBe(false);
 });
 
 function faultsOf(env: Record<string, string>): readonly string[] {

@@ -105,8 +105,8 @@ export interface DriverTraits {
   freezes: boolean;
   // Code in the sandbox cannot reach the host.
   isolates: boolean;
-  // Settings that shape every sandbox but are in no template, such as the default image. Sandboxes in the pool that were made
-  // with another recipe are destroyed.
+  // Whatever shapes every sandbox but is in no template, such as the default image and the build of the daemon. Sandboxes in the pool
+  // that were made with another recipe are replaced.
   recipe?: string;
 }
 

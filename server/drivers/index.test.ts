@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readConfig } from "../config/config.ts";
 import { silentLog, type Log } from "../log.ts";
 import { openDriver, probeDrivers } from "./index.ts";
+import { createProcessDriver } from "./process/process.ts";
 
 let dataDir: string;
 beforeAll(() => {
@@ -50,4 +51,15 @@ test("plain processes are refused if other machines can reach the server, and th
     silentLog,
   );
   expect(driver.traits.isolates).toBe(false);
+});
+
+test("another build of the daemon is another recipe, so that an upgraded server replaces the warm sandboxes", async () => {
+  const recipeOf = async (build: string) => {
+    writeFileSync(join(dataDir, ".sources"), build);
+    await using driver = createProcessDriver({ dataDir, runtimeDir: dataDir, log: silentLog });
+    return driver.traits.recipe;
+  };
+  const [old, upgraded] = [await recipeOf("one"), await recipeOf("two")];
+  expect(old).not.toBe(upgraded);
+  expect(await recipeOf("one")).toBe(old);
 });

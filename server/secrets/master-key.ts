@@ -8,12 +8,20 @@ import { createPrivateFile } from "../data-folder/private-file.ts";
 export const MASTER_KEY_FILE = "master-key";
 
 // The keys from which all others are derived, newest first: the first encrypts and signs, all of them decrypt and verify.
-// Without a configured key, the first start generates one in the data folder.
-export async function loadMasterKeys(config: Pick<Config, "masterKeys" | "dataDir">): Promise<readonly Buffer[]> {
+// Without a configured key, the first start generates one in the data folder. A missing key of a store that is in use is never
+// replaced: its secrets could not be decrypted any more, not even after the file has come back.
+export async function loadMasterKeys(
+  config: Pick<Config, "masterKeys" | "dataDir">,
+  { isNewStore }: { isNewStore: boolean },
+): Promise<readonly Buffer[]> {
   if (config.masterKeys) return config.masterKeys;
   const file = join(config.dataDir, MASTER_KEY_FILE);
   const existing = await readKeyFile(file);
   if (existing !== undefined) return [parseKey(existing, file)];
+  if (!isNewStore)
+    throw new ConfigError([
+      `The master key ${file} is missing, but the store was used with it. Restore the file from a backup, or set BERTH_MASTER_KEY to the key that it contained.`,
+    ]);
   // Several servers may start at once on a new folder: one of them creates the file, and all read it.
   await createPrivateFile(file, `${randomBytes(32).toString("hex")}\n`);
   return [parseKey(await readFile(file, "utf8"), file)];

@@ -23,7 +23,7 @@ function build(): Command {
 // hours; until then they need the old key.
 async function reseal(options: { json?: boolean }): Promise<void> {
   await withStore(async ({ config, store }) => {
-    const secrets = createSecrets(await loadMasterKeys(config));
+    const secrets = createSecrets(await loadMasterKeys(config, { isNewStore: false }));
     const sessions = await resealSessions(store.db, secrets);
     const webhooks = await resealWebhooks(store.db, secrets);
     show(

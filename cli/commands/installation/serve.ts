@@ -1,7 +1,10 @@
 import { channel } from "node:diagnostics_channel";
+import { existsSync } from "node:fs";
 import { flushCompileCache } from "node:module";
+import { join } from "node:path";
 import { Command } from "commander";
 import type { Config } from "@berth/server/config/config.ts";
+import { DEMO_KEY_FILE, DEMO_PARTNER } from "@berth/server/keys/seed.ts";
 import type { Server } from "@berth/server/main.ts";
 import { openInBrowser } from "../../terminal/browser.ts";
 import { setLateFlags } from "../../server-flags.js";
@@ -93,11 +96,18 @@ async function startMessage(config: Config, { url, driver, demo, opensWorkspaces
     ...(driver.traits.isolates
       ? []
       : ["", `  ${style.yellow("Sandboxes are not isolated:")} they are plain processes of this user. Use this for evaluation only.`]),
-    ...(demo ? ["", ...firstSession(config, url, demo)] : []),
+    ...(demo ? ["", ...firstSession(config, url, demo)] : opensWorkspaces ? lostKey(config) : []),
     "",
     "",
   ];
   return lines.join("\n");
+}
+
+// Only its hash is stored, so a deleted key cannot be shown again. Another is not issued unasked: the file may be gone on purpose.
+function lostKey({ apiKey, dataDir }: Config): string[] {
+  const file = join(dataDir, DEMO_KEY_FILE);
+  if (apiKey || existsSync(file)) return [];
+  return [line("api key", `${file} is missing; ${style.bold(`npx berth key issue ${DEMO_PARTNER}`)} prints another key`)];
 }
 
 const line = (name: string, value: string) => `  ${style.dim(name.padEnd(11))}${value}`;

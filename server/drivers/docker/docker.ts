@@ -6,6 +6,7 @@ import type { Log } from "../../log.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary, TakenSnapshot } from "../driver.ts";
+import { daemonBuild } from "../host/daemon-build.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { coverVolumes, describeContainer, LABEL } from "./container.ts";
@@ -126,7 +127,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
 
   return {
     name: "docker",
-    traits: { hostBound: true, freezes: true, isolates: true, recipe: image },
+    traits: { hostBound: true, freezes: true, isolates: true, recipe: JSON.stringify([image, runtimeDir && daemonBuild(runtimeDir)]) },
 
     create: (spec, signal) =>
       operation(spec.id, signal, async () => {

@@ -4,6 +4,7 @@ import { systemClock, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver } from "../driver.ts";
+import { daemonBuild } from "../host/daemon-build.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
 import { createContainers } from "./containers.ts";
@@ -86,7 +87,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
   return {
     name: "oci",
-    traits: { hostBound: true, freezes: true, isolates: true },
+    traits: { hostBound: true, freezes: true, isolates: true, recipe: daemonBuild(runtimeDir) },
 
     create: (spec, signal) =>
       operation(spec.id, signal, async () => {

@@ -9,6 +9,7 @@ import type { Log } from "../../log.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver, SandboxCondition, SandboxSpec, TakenSnapshot } from "../driver.ts";
+import { daemonBuild } from "../host/daemon-build.ts";
 import { createFolderSnapshots } from "../host/disks/folder-snapshots.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/process-table.ts";
@@ -217,7 +218,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
 
   return {
     name: "process",
-    traits: { hostBound: true, freezes: true, isolates: false },
+    traits: { hostBound: true, freezes: true, isolates: false, recipe: daemonBuild(runtimeDir) },
 
     create: (spec, signal) =>
       operation(spec.id, signal, async () => {
