@@ -103,6 +103,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
   // Needed before the server listens, because launch URLs contain it.
   const port = config.port === 0 ? await freePort(config.host) : config.port;
   const baseUrl = baseUrlOf(config, port);
+  const ownPorts = [port, ...(config.egressListen === null ? [] : [Number(config.egressListen.split(":").at(-1))])];
   const servers = opening.use(await openServerDirectory({ store, host: home.host, baseUrl, clock, log }));
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
     const access = await readSandboxAccess(store, sandboxId);
@@ -117,7 +118,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
   const sessionRelays = createSessionRelays({
     onRelayed: registerRelayMetrics(registry),
     find: createRelayDirectory({ store, secrets, templates, env: process.env }),
-    dial: createUpstreamDial(config.egressAllow),
+    dial: createUpstreamDial({ allow: config.egressAllow, ownPorts }),
     secrets,
     log,
   });
@@ -125,6 +126,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
     await openEgress({
       config,
       driver,
+      ownPorts,
       running: (sandboxIds) => runningAmong(store.db, sandboxIds),
       ownPolicyOf: async (sandboxId) => (await readViewBySandbox(store, sandboxId))?.egress ?? null,
       clock,

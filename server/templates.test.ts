@@ -105,7 +105,7 @@ describe("templates", () => {
   });
 
   test("a missing file is named", () => {
-    expect(() => loadTemplates("/nowhere/t.yaml")).toThrow("/nowhere/t.yaml: the templates file cannot be read (ENOENT)");
+    expect(() => loadTemplates("/nowhere/t.yaml")).toThrow("BERTH_TEMPLATES: /nowhere/t.yaml cannot be read (ENOENT)");
   });
 
   test("the hash depends on the content, not on the order of the fields", () => {

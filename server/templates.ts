@@ -71,7 +71,7 @@ function readTemplatesFile(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new Error(`${path}: the templates file cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`, {
+    throw new Error(`BERTH_TEMPLATES: ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`, {
       cause: error,
     });
   }

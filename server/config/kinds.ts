@@ -1,4 +1,6 @@
+import ipaddr from "ipaddr.js";
 import { DAY, HOUR, MINUTE, SECOND } from "../clock.ts";
+import { splitPort } from "../egress-hosts.ts";
 
 // The type of a variable's value.
 export interface Kind<T> {
@@ -125,6 +127,16 @@ const LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 export const domain: Kind<string> = {
   allowed: "a domain name with an optional port, such as preview.example.net or localhost:8080",
   parse: (text) => (new RegExp(`^${LABEL}(\\.${LABEL})*(:\\d{1,5})?$`).test(text.toLowerCase()) ? text.toLowerCase() : undefined),
+};
+
+// An entry of BERTH_EGRESS_ALLOW.
+export const destination: Kind<string> = {
+  allowed: "a host name, an address or a network such as 10.1.0.0/16, with an optional :port",
+  parse(text) {
+    const { name, port = 0 } = splitPort(text);
+    const isKnown = ipaddr.isValid(name) || ipaddr.isValidCIDR(name) || new RegExp(`^${LABEL}(\\.${LABEL})*$`, "i").test(name);
+    return isKnown && port <= 65_535 ? text : undefined;
+  },
 };
 
 export const list = <T>(item: Kind<T>): Kind<T[]> => ({

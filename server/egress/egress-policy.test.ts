@@ -138,9 +138,25 @@ test("a port that the operator opens is open only for the addresses of that exce
   expect(await get(`http://127.0.0.1:${current.webPort}/`)).toMatchObject({ status: 200 });
   expect(await get(`http://web.example:${current.webPort}/`)).toMatchObject({ status: 200 });
   for (const host of ["8.8.8.8", "public.example", "inside.example", "127.0.0.2", "elsewhere.example"])
-    expect(await reasonFor(host)).toBe(`berth: port ${current.webPort} is closed\n`);
+    expect(await reasonFor(host)).toBe(
+      `berth: port ${current.webPort} is not allowed, unless the operator names it in BERTH_EGRESS_ALLOW\n`,
+    );
   // The operator allowed this name and port, so it is dialled, but nothing listens there.
   expect(await get(`http://named.example:${current.webPort}/`)).toMatchObject({ status: 502 });
+});
+
+test("no exception of the operator leads to the server's own port, under any address of this machine", async () => {
+  const { webPort } = current;
+  const resolve = async () => ["127.0.0.1"];
+  await open(PUBLIC, {
+    resolve,
+    allow: ["127.0.0.0/8", `127.0.0.0/8:${webPort}`, `me.example:${webPort}`, `[::1]:${webPort}`],
+    ownPorts: [webPort],
+  });
+  for (const host of ["127.0.0.1", "127.0.0.2", "me.example", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"])
+    expect(await get(`http://${host}:${webPort}/`)).toMatchObject({ status: 403 });
+  await open(PUBLIC, { resolve, allow: [`127.0.0.0/8:${webPort}`], ownPorts: [webPort + 1] });
+  expect(await get(`http://127.0.0.1:${webPort}/`)).toMatchObject({ status: 200 });
 });
 
 test("requests to the server itself go to the relays with the sandbox's id", async () => {

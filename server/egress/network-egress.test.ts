@@ -235,6 +235,7 @@ test.each([
 ] as const)("an address that is the %s's is good where BERTH_EGRESS_MASQUERADED is %s: %s", async (owner, egressMasqueraded, good) => {
   const listen = `127.0.0.1:${await freePort("127.0.0.1")}`;
   await using opened = await openEgress({
+    ownPorts: [],
     config: { dataDir: "", egressAllow: [`127.0.0.1:${webPort}`], egressListen: listen, egressMasqueraded },
     driver: { traits: { hostBound: false, freezes: false, isolates: true }, addressOwner: async () => owner },
     running: async (ids) => new Set(ids),

@@ -13,6 +13,8 @@ import { createEgressTokens } from "./egress-tokens.ts";
 export interface OpenEgressOptions {
   config: Pick<Config, "dataDir" | "egressAllow" | "egressListen" | "egressMasqueraded">;
   driver: Pick<Driver, "traits" | "addressOwner">;
+  // The ports on which this server listens.
+  ownPorts: readonly number[];
   running: NetworkEgressOptions["running"];
   ownPolicyOf: NetworkEgressOptions["ownPolicyOf"];
   clock: Clock;
@@ -26,6 +28,7 @@ export interface OpenEgressOptions {
 export async function openEgress({
   config,
   driver,
+  ownPorts,
   running,
   ownPolicyOf,
   clock,
@@ -34,7 +37,7 @@ export async function openEgress({
   log,
   onRelay,
 }: OpenEgressOptions): Promise<Egress & Partial<Pick<NetworkEgress, "issueToken">>> {
-  const common = { log, clock, allow: config.egressAllow, ...(onRelay ? { onRelay } : {}) };
+  const common = { log, clock, allow: config.egressAllow, ownPorts, ...(onRelay ? { onRelay } : {}) };
   // Sandboxes on this machine reach a Unix socket.
   if (driver.traits.hostBound) return createLocalEgress({ ...common, dataDir: config.dataDir });
   if (config.egressListen !== null)

@@ -134,7 +134,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
 
   return {
     async listen(address) {
-      await app.listen(address);
+      await app.listen(address).catch((error: unknown) => explainAddress(address.host, error));
       return app.server.address() as AddressInfo;
     },
     drain: () => void (draining = true),
@@ -144,4 +144,11 @@ export async function createApp(deps: AppDeps): Promise<App> {
       await app.close();
     },
   };
+}
+
+const NO_OWN_ADDRESS = new Set<unknown>(["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"]);
+
+function explainAddress(host: string, error: unknown): never {
+  if (!NO_OWN_ADDRESS.has((error as NodeJS.ErrnoException).code)) throw error;
+  throw new Error(`BERTH_HOST: ${host} is no address of this machine. Use 127.0.0.1, or 0.0.0.0 for all addresses.`, { cause: error });
 }

@@ -10,8 +10,18 @@ export function isPublicAddress(text: string): boolean {
   if (address.range() !== "unicast") return false;
   if (address.kind() === "ipv6" && !address.match(GLOBAL_UNICAST)) return false;
   const normalized = address.toNormalizedString();
-  return normalized !== AZURE_HOST && !isOwnAddress(normalized);
+  return normalized !== AZURE_HOST && !isOnInterface(normalized);
 }
+
+// Whether a connection to this address stays on this machine.
+export function isOwnAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = normalize(text);
+  return OWN_RANGES.has(address.range()) || isOnInterface(address.toNormalizedString());
+}
+
+// A connection to 0.0.0.0 or :: reaches this machine.
+const OWN_RANGES: ReadonlySet<string> = new Set(["loopback", "unspecified"]);
 
 // On Azure, this public address reaches the platform's own services for the virtual machine.
 const AZURE_HOST = "168.63.129.16";
@@ -24,7 +34,7 @@ const GLOBAL_UNICAST = ipaddr.parseCIDR("2000::/3");
 const normalize = (text: string) => ipaddr.process(text.split("%")[0] ?? text);
 
 // This machine's public addresses lead back to the server and to other services on it.
-function isOwnAddress(normalized: string): boolean {
+function isOnInterface(normalized: string): boolean {
   return Object.values(networkInterfaces())
     .flatMap((entries) => entries ?? [])
     .some(({ address }) => normalize(address).toNormalizedString() === normalized);

@@ -1,4 +1,4 @@
-import { anyText, domain, flag, list, matching, wholeNumber } from "../kinds.ts";
+import { destination, domain, flag, list, matching, wholeNumber } from "../kinds.ts";
 import { variable } from "../variable.ts";
 
 export const NETWORK_VARIABLES = {
@@ -17,10 +17,10 @@ export const NETWORK_VARIABLES = {
   }),
   egressAllow: variable<readonly string[]>({
     name: "BERTH_EGRESS_ALLOW",
-    kind: list(anyText),
+    kind: list(destination),
     default: [],
     defaultHelp: "none",
-    help: "Private destinations that sandboxes may reach, separated by commas: host names, addresses or networks such as `10.1.0.0/16`, each with an optional `:port`.",
+    help: "Private destinations that sandboxes may reach, separated by commas: host names, addresses or networks such as `10.1.0.0/16`, each with an optional `:port`. The server itself stays out of reach.",
   }),
   egressListen: variable<string | null>({
     name: "BERTH_EGRESS_LISTEN",

@@ -34,7 +34,7 @@ export function allowingRule(policy: EgressPolicy, target: Target, address: stri
   return (policy.policy === "hosts" && patternsFor(policy.hosts, target)[0]) || policy.policy;
 }
 
-const closedPort = ({ port }: Target) => `port ${port} is closed`;
+const closedPort = ({ port }: Target) => `port ${port} is not allowed, unless the operator names it in BERTH_EGRESS_ALLOW`;
 
 // Whether the port is open for every address that the policy permits. A host pattern of the template opens the port it names.
 function isPortOpen(policy: EgressPolicy, target: Target): boolean {

@@ -25,6 +25,8 @@ export interface ProxyFactoryOptions {
   log: Log;
   // BERTH_EGRESS_ALLOW.
   allow?: readonly string[];
+  // The ports on which this server listens. No exception of the operator leads to them.
+  ownPorts?: readonly number[];
   // Handles requests to the server itself. False: they are not for a relay.
   onRelay?: (request: IncomingMessage, response: ServerResponse, caller: RelayCaller) => boolean;
   resolve?: Resolve;
@@ -74,10 +76,10 @@ export function createProxyFactory(
   counters: EgressCounters,
   traffic: TrafficMeter,
 ): (sandboxId: SandboxId, policy: EgressPolicy) => SandboxProxy {
-  const { allow = [], log, onRelay, resolve = createResolve(allow) } = options;
+  const { allow = [], ownPorts = [], log, onRelay, resolve = createResolve(allow) } = options;
   const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, headersTimeoutMs = 15_000, maxConnections = 256, maxOutside = 4096 } = options;
   const { maxPerSecond = 500, floodRestMs: restMs = 1_000, nowMs = () => performance.now() } = options;
-  const allowances = parseAllowances(allow);
+  const allowances = parseAllowances({ allow, ownPorts });
   const outside = createFairShare<SandboxId>({ total: maxOutside, maxPerHolder: maxConnections });
   const queries = createFairShare<SandboxId>({ total: MAX_QUERIES, maxPerHolder: MAX_QUERIES_PER_SANDBOX });
   const turns = createFairTurns({ maxWaitingPerHolder: maxConnections });

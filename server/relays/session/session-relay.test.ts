@@ -58,7 +58,7 @@ const open = (allow: string[], options = {}) =>
   createSessionRelays({
     find: async () => ({ partnerId: "acme", relays: found() }),
     onRelayed: (request) => void counted.push(request),
-    dial: createUpstreamDial(allow),
+    dial: createUpstreamDial({ allow }),
     secrets,
     log: silentLog,
     ...options,
@@ -195,7 +195,7 @@ test("private addresses are refused unless the operator allows them", async () =
   relays = open([]);
   const answer = await ask(`${apiPath()}/list`);
   expect(answer.status).toBe(502);
-  expect(answer.text).toMatch(/cannot be reached: port \d+ is closed/);
+  expect(answer.text).toMatch(/cannot be reached: port \d+ is not allowed, unless the operator names it in BERTH_EGRESS_ALLOW/);
   expect(seen).toEqual([]);
 });
 

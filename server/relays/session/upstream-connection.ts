@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import type { SandboxId } from "@berth/contract";
 import type { ConnectionBoundary } from "../../faults/connection-boundary.ts";
 import { visitOf, type RelayCaller } from "../relays.ts";
 import { RelayRefusal } from "./relay-refusal.ts";
@@ -8,7 +9,7 @@ import { RelayRefusal } from "./relay-refusal.ts";
 // Connects to an upstream, or says why not. Private addresses are refused unless the operator allows them.
 export type DialUpstream = (
   target: { host: string; port: number },
-  signal: AbortSignal,
+  call: { sandboxId: SandboxId; signal: AbortSignal },
 ) => Promise<Socket | { status: number; reason: string }>;
 
 export interface UpstreamConnection {
@@ -18,7 +19,7 @@ export interface UpstreamConnection {
   dial: DialUpstream;
   // The upstream is untrusted: a failure caused by its bytes closes only its own connection.
   boundary: ConnectionBoundary;
-  caller: Pick<RelayCaller, "count" | "note">;
+  caller: RelayCaller;
   signal: AbortSignal;
 }
 
@@ -28,7 +29,7 @@ const TLS_TIMEOUT_MS = 15_000;
 export async function connectUpstream({ url, name, dial, boundary, caller, signal }: UpstreamConnection): Promise<Socket> {
   const visit = visitOf(url, `relay ${name}`);
   const { host, port } = visit;
-  const dialled = await dial({ host, port }, signal);
+  const dialled = await dial({ host, port }, { sandboxId: caller.sandboxId, signal });
   if ("reason" in dialled) {
     caller.note({ ...visit, outcome: dialled.status === 403 ? "refused" : "unreachable" });
     throw new RelayRefusal(502, `${url.host} cannot be reached: ${dialled.reason}.`);
