@@ -40,7 +40,11 @@ async function main(): Promise<void> {
     const [host, port] = splitAddress(BERTH_LISTEN ?? "");
     server.listen(port, host);
   }
-  server.on("error", (error) => fail(`Cannot listen: ${error.message}`));
+  server.on("error", (error) =>
+    server.listening ? console.error("A connection could not be accepted:", error) : fail(`Cannot listen: ${error.message}`),
+  );
+  // The sandbox ends with its daemon, and so does everything that people run there. An error that no connection owns is the smaller evil.
+  process.on("uncaughtException", (error) => console.error("An error was not caught:", error));
 
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.on(signal, () => {

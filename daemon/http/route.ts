@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Cover } from "./boundary.ts";
 import { badRequest } from "./errors.ts";
 
 // The daemon has its own minimal router: a table of routes, matched segment by segment.
@@ -21,6 +22,8 @@ export interface Call {
   // The decoded segments that matched `:name`.
   params: Record<string, string>;
   query: URLSearchParams;
+  // Adds the streams of another party to this connection, so that a failure in one of their listeners ends only the connection.
+  cover: Cover;
 }
 
 export interface Upgrade extends Omit<Call, "response"> {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "@berth/contract/errors.ts";
 import type { Authentication } from "./authentication.ts";
+import { coverConnection } from "./boundary.ts";
 import { readJson } from "./body.ts";
 import { notFound } from "./errors.ts";
 import { refuseUpgrade, sendError, sendJson } from "./reply.ts";
@@ -32,6 +33,7 @@ export function answerRequests(server: RequestSource, { authentication, routes, 
   server.on("request", (request, response) => {
     // Handlers watch `close` to see that the caller has disconnected; the error itself needs no handling.
     response.on("error", () => {});
+    const cover = coverConnection(request, response);
     answer().catch((error: unknown) => sendError(response, error));
 
     async function answer() {
@@ -50,7 +52,7 @@ export function answerRequests(server: RequestSource, { authentication, routes, 
           continue;
         }
         requireAllowed(request, route.method, route.path);
-        return await route.handle({ request, response, params, query });
+        return await route.handle({ request, response, params, query, cover });
       }
       if (allowed.length === 0) throw notFound(NO_SUCH_PATH);
       response.setHeader("Allow", allowed.join(", "));
@@ -60,6 +62,7 @@ export function answerRequests(server: RequestSource, { authentication, routes, 
 
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => {});
+    const cover = coverConnection(socket);
     answer().catch((error: unknown) => refuseUpgrade(socket, error));
 
     async function answer() {
@@ -69,7 +72,7 @@ export function answerRequests(server: RequestSource, { authentication, routes, 
         const params = matchPath(route.path, segments);
         if (!params) continue;
         requireAllowed(request, "WS", route.path);
-        return await route.upgrade({ request, socket, head, params, query });
+        return await route.upgrade({ request, socket, head, params, query, cover });
       }
       throw notFound(NO_SUCH_PATH);
     }

@@ -9,7 +9,7 @@ test("a peer that does not answer pings is disconnected within 15 seconds, and o
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const server = createServer().listen(0, "127.0.0.1");
   server.on("upgrade", (request, socket, head) =>
-    acceptSocket({ request, socket, head, params: {}, query: new URLSearchParams() }, () => {}),
+    acceptSocket({ request, socket, head, params: {}, query: new URLSearchParams(), cover() {} }, () => {}),
   );
   await once(server, "listening");
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;

@@ -1,7 +1,8 @@
-import { type IncomingMessage, request as httpRequest } from "node:http";
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import { createConnection, type Socket } from "node:net";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
+import { isForwardableStatus } from "@berth/contract/forwarding.ts";
 import { badRequest, systemCode } from "../http/errors.ts";
 import type { Route, UpgradeRoute } from "../http/route.ts";
 
@@ -13,9 +14,10 @@ export function portRelay({ hiddenPorts }: { hiddenPorts: () => number[] }): { r
       {
         method: "*",
         path: "/ports/:port/*",
-        async handle({ request, response, params }) {
-          const port = parsePort(params.port);
-          const socket = await connect(port);
+        async handle({ request, response, params, cover }) {
+          const socket = await connect(parsePort(params.port));
+          cover(socket);
+          response.on("close", () => socket.destroy());
           const outgoing = httpRequest({
             createConnection: () => socket,
             method: request.method,
@@ -23,13 +25,21 @@ export function portRelay({ hiddenPorts }: { hiddenPorts: () => number[] }): { r
             headers: innerHeaders(request),
             setHost: false,
           });
+          cover(outgoing);
+          const refuse = () => {
+            socket.destroy();
+            // The length is named, because a head that could not be sent may have left another one behind.
+            if (!response.headersSent) response.writeHead(502, "Bad Gateway", { "Content-Length": 0 }).end();
+            else if (!response.writableEnded) response.destroy();
+          };
           outgoing.on("response", (incoming) => {
-            response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, incoming.rawHeaders);
+            cover(incoming);
+            if (!sendHead(incoming, response)) return refuse();
             incoming.pipe(response);
             incoming.on("error", () => response.destroy());
           });
-          outgoing.on("error", () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
-          response.on("close", () => outgoing.destroy());
+          outgoing.on("upgrade", refuse);
+          outgoing.on("error", refuse);
           request.pipe(outgoing);
         },
       },
@@ -37,8 +47,9 @@ export function portRelay({ hiddenPorts }: { hiddenPorts: () => number[] }): { r
     upgrades: [
       {
         path: "/ports/:port/*",
-        async upgrade({ request, socket, head, params }) {
+        async upgrade({ request, socket, head, params, cover }) {
           const inner = await connect(parsePort(params.port));
+          cover(inner);
           const headers = innerHeaders(request);
           const lines = [`${request.method} ${innerTarget(request)} HTTP/1.1`];
           for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
@@ -62,6 +73,20 @@ export function portRelay({ hiddenPorts }: { hiddenPorts: () => number[] }): { r
     if (port < 1 || port > 65535) throw badRequest("The port must be a number from 1 to 65535");
     if (hiddenPorts().includes(port)) throw new AppError("forbidden", { message: "Previews cannot open this port" });
     return port;
+  }
+}
+
+// False if the program has sent a head that is no response: Node parses any three digits as a status and any bytes as its reason, but
+// sends neither.
+function sendHead({ statusCode, statusMessage, rawHeaders }: IncomingMessage, response: ServerResponse): boolean {
+  if (!isForwardableStatus(statusCode)) return false;
+  // Trailers are not forwarded, and Node refuses to announce one for a body without chunks.
+  const headers = rawHeaders.filter((_, index) => rawHeaders[index - (index % 2)]!.toLowerCase() !== "trailer");
+  try {
+    response.writeHead(statusCode, statusMessage, headers);
+    return true;
+  } catch {
+    return false;
   }
 }
 
