@@ -48,7 +48,10 @@ export type TogetherFromClient =
   | { type: "claim"; path: string; etag: string };
 
 export type TogetherFromDaemon =
+  // Sent when a page joins or leaves.
   | { type: "people"; you: string; people: Person[] }
+  // Sent when people change their place, with only these people.
+  | { type: "moved"; people: Pick<Person, "id" | "place">[] }
   | { type: "give"; path: string }
   // The text is shared. `text` is missing if the page has it already: it gave it, or `updates` are all that it lacks.
   | { type: "shared"; path: string; epoch: string; version: number; text?: string; updates?: TextUpdate[] }

@@ -17,19 +17,42 @@ export interface Present extends Disposable {
   moveTo(place: Place | null): void;
 }
 
+export interface PeopleDeps {
+  // People came or left.
+  onChange: () => void;
+  onMove: (people: Pick<Person, "id" | "place">[]) => void;
+}
+
 const MAX_LISTED = 50;
-// Every change of place is sent to everyone, so several are sent together.
+// Every change is sent to everyone, so several are sent together.
 const SEND_AFTER_MS = 50;
 
-export function createPeople({ onChange }: { onChange: () => void }): People {
+export function createPeople({ onChange, onMove }: PeopleDeps): People {
   const people = new Map<string, Person>();
+  const moved = new Set<string>();
+  let isListChanged = false;
   let sending: NodeJS.Timeout | null = null;
 
-  function changed(): void {
+  const listed = () => [...people.values()].slice(0, MAX_LISTED);
+
+  function sendLater(): void {
     sending ??= setTimeout(() => {
       sending = null;
-      onChange();
+      if (isListChanged) onChange();
+      else
+        onMove(
+          listed()
+            .filter(({ id }) => moved.has(id))
+            .map(({ id, place }) => ({ id, place })),
+        );
+      isListChanged = false;
+      moved.clear();
     }, SEND_AFTER_MS).unref();
+  }
+
+  function listChanged(): void {
+    isListChanged = true;
+    sendLater();
   }
 
   function freeColour(): number {
@@ -39,22 +62,23 @@ export function createPeople({ onChange }: { onChange: () => void }): People {
   }
 
   return {
-    list: () => [...people.values()].slice(0, MAX_LISTED),
+    list: listed,
     join(request) {
       const id = randomBytes(6).toString("hex");
       const role = isViewer(request) ? "viewer" : "editor";
       people.set(id, { id, name: nameOf(request), role, colour: freeColour(), place: null });
-      changed();
+      listChanged();
       return {
         id,
         isViewer: role === "viewer",
         moveTo(place) {
           people.set(id, { ...people.get(id)!, place });
-          changed();
+          moved.add(id);
+          sendLater();
         },
         [Symbol.dispose]() {
           people.delete(id);
-          changed();
+          listChanged();
         },
       };
     },

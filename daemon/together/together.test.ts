@@ -25,6 +25,30 @@ test("people are listed with their names, roles and places, until they leave", a
   await ada.leave();
 });
 
+test("a viewer with many pages and messages costs the others little", async () => {
+  await using daemon = await startTestDaemon();
+  const ada = await join(daemon);
+  const headers = { [ROLE_HEADER]: "viewer", [NAME_HEADER]: "Eve" };
+  const pages = await Promise.all(Array.from({ length: 100 }, () => join(daemon, headers)));
+  await expect.poll(() => pages.filter(({ socket }) => socket.readyState === socket.CLOSED)).toHaveLength(84);
+  // Another viewer is not affected.
+  const bob = await join(daemon, { [ROLE_HEADER]: "viewer", [NAME_HEADER]: "Bob" });
+  await expect.poll(() => ada.people().map(({ name }) => name)).toContain("Bob");
+  const open = pages.filter(({ socket }) => socket.readyState === socket.OPEN);
+  expect(open).toHaveLength(16);
+  const before = ada.received.length;
+  const long = "x".repeat(4000);
+  for (let anchor = 0; anchor < 200; anchor++)
+    for (const page of open) page.send({ type: "place", place: { path: long, selection: { anchor, head: 0 } } });
+  bob.send({ type: "place", place: { path: "bob.txt", selection: null } });
+  await expect.poll(() => ada.people().find(({ name }) => name === "Bob")?.place).toMatchObject({ path: "bob.txt" });
+  // 3,200 messages were sent. The daemon reads the first 200 or so at once, and passes on the last place of each page.
+  const news = ada.received.slice(before);
+  expect(JSON.stringify(news).length).toBeLessThan(1_000_000);
+  expect(news.filter(({ type }) => type === "people")).toEqual([]);
+  for (const page of [...open, bob, ada]) page.socket.terminate();
+});
+
 test("a text is shared from its second reader on, and a page that lost its connection gets only what it lacks", async () => {
   await using daemon = await startTestDaemon();
   const [ada, bob] = [await join(daemon), await join(daemon)];
@@ -100,7 +124,12 @@ async function join(daemon: TestDaemon, headers: Record<string, string> = {}) {
     socket,
     received,
     send: (message: TogetherFromClient) => socket.send(JSON.stringify(message)),
-    people: (): Person[] => received.findLast((message) => message.type === "people")?.people ?? [],
+    people: (): Person[] => {
+      const last = received.findLastIndex((message) => message.type === "people");
+      const listed = received[last]?.type === "people" ? received[last].people : [];
+      const moves = received.slice(last + 1).flatMap((message) => (message.type === "moved" ? message.people : []));
+      return listed.map((person) => ({ ...person, ...moves.findLast(({ id }) => id === person.id) }));
+    },
     async gets(expected: object): Promise<TogetherFromDaemon> {
       await expect.poll(() => received, { timeout: 30_000 }).toContainEqual(expect.objectContaining(expected));
       return received.findLast((message) => Object.entries(expected).every(([key, value]) => isEqual(message, key, value)))!;

@@ -4,17 +4,25 @@ import type { UpgradeRoute } from "../http/route.ts";
 import { acceptSocket, parseMessage } from "../http/sockets.ts";
 import { createPeople } from "./people.ts";
 import { createSharedFiles, type TextPage } from "./shared-files.ts";
+import { createViewerLimits } from "./viewer-limits.ts";
 
 const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
 const MAX_PATH_LENGTH = 4096;
+const TRY_AGAIN_LATER = 1013;
 
 // Connects the pages of the workspace with each other.
 export function togetherRoutes(): UpgradeRoute[] {
   const sockets = new Map<WebSocket, string>();
   const files = createSharedFiles();
+  const viewers = createViewerLimits();
   const people = createPeople({
     onChange() {
-      for (const [socket, you] of sockets) send(socket, { type: "people", you, people: people.list() });
+      const list = people.list();
+      for (const [socket, you] of sockets) send(socket, { type: "people", you, people: list });
+    },
+    onMove(moved) {
+      const text = JSON.stringify({ type: "moved", people: moved } satisfies TogetherFromDaemon);
+      for (const socket of sockets.keys()) sendText(socket, text);
     },
   });
 
@@ -23,6 +31,7 @@ export function togetherRoutes(): UpgradeRoute[] {
       path: "/together",
       upgrade: (call) =>
         acceptSocket(call, (socket) => {
+          if (!viewers.admit(call.request, socket)) return socket.close(TRY_AGAIN_LATER, "too many pages of one viewer are open");
           const present = people.join(call.request);
           const page: TextPage = { isViewer: present.isViewer, send: (message) => send(socket, message) };
           sockets.set(socket, present.id);
@@ -56,10 +65,12 @@ export function togetherRoutes(): UpgradeRoute[] {
   }
 }
 
+const send = (socket: WebSocket, message: TogetherFromDaemon) => sendText(socket, JSON.stringify(message));
+
 // Disconnects a browser that is too far behind. It reconnects and continues with the latest version.
-function send(socket: WebSocket, message: TogetherFromDaemon): void {
+function sendText(socket: WebSocket, text: string): void {
   if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.terminate();
-  else socket.send(JSON.stringify(message));
+  else socket.send(text);
 }
 
 const isPath = (path: unknown): path is string => typeof path === "string" && path !== "" && path.length <= MAX_PATH_LENGTH;

@@ -165,7 +165,7 @@ function createWorld() {
         const sent = connection?.toDaemon.shift();
         if (sent && connection) toDaemon(connection.page, sent);
         const received = connection?.toPage.shift();
-        if (received && received.type !== "people") shared.receive(received);
+        if (received && received.type !== "people" && received.type !== "moved") shared.receive(received);
         return sent !== undefined || received !== undefined;
       },
     };

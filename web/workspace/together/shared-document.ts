@@ -9,7 +9,7 @@ import { changesBetween, createSharedTextCopy, rebase, type SharedTextCopy } fro
 export interface SharedDocument extends Disposable {
   connected(): void;
   disconnected(): void;
-  receive(message: Exclude<TogetherFromDaemon, { type: "people" }>): void;
+  receive(message: Exclude<TogetherFromDaemon, { type: "people" | "moved" }>): void;
 }
 
 interface SharedDocumentDeps {

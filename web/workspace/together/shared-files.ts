@@ -9,7 +9,7 @@ interface SharedFilesDeps {
   mayEdit: boolean;
 }
 
-type TextMessage = Exclude<TogetherFromDaemon, { type: "people" }>;
+type TextMessage = Exclude<TogetherFromDaemon, { type: "people" | "moved" }>;
 
 // Tells the daemon which texts this page has open, and passes on what it says about them.
 export function createSharedFiles({ documents, send, mayEdit }: SharedFilesDeps) {

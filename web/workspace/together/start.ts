@@ -26,6 +26,7 @@ export function startTogether(workspace: Workspace): void {
     onText(text) {
       const message = JSON.parse(text) as TogetherFromDaemon;
       if (message.type === "people") together.setPeople(message.people, message.you);
+      else if (message.type === "moved") together.movePeople(message.people);
       else files.receive(message);
     },
     onDisconnected() {

@@ -25,6 +25,10 @@ export function createTogether() {
         you,
         following: people.some(({ id }) => id === following) ? following : null,
       })),
+    movePeople: (moved: readonly Pick<Person, "id" | "place">[]) =>
+      store.setState(({ people }) => ({
+        people: people.map((person) => ({ ...person, ...moved.find(({ id }) => id === person.id) })),
+      })),
     moveTo: (place: Place | null) => store.setState({ place }),
     follow: (following: string | null) => store.setState({ following }),
   };
