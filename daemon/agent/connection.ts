@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -23,6 +24,9 @@ export interface AgentConnection {
   readonly agent: ClientContext;
   readonly about: InitializeResponse;
   readonly startedAtMs: number;
+  readonly pid: number;
+  // A variable that everything this process starts inherits, with a value of its own.
+  readonly mark: string;
   // Resolves when the process has exited, with the end of its stderr.
   readonly ended: Promise<AgentEnd>;
   kill(): void;
@@ -61,6 +65,7 @@ export class AgentStartError extends Error {
   }
 }
 
+const MARK = "BERTH_AGENT_RUN";
 const MAX_STDERR_TAIL = 4096;
 const EXIT_GRACE_MS = 500;
 const KILL_GRACE_MS = 2000;
@@ -74,7 +79,13 @@ export const runningPids = (): number[] => [...running].flatMap(({ pid }) => pid
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export async function connectAgent({ command, args, env, cwd, timeoutMs, handlers }: ConnectOptions): Promise<AgentConnection> {
-  const child = spawn(command, args, { env, cwd, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  const runId = randomBytes(16).toString("hex");
+  const child = spawn(command, args, {
+    env: { ...env, [MARK]: runId },
+    cwd,
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   preferForOomKill(child.pid);
   running.add(child);
   const ended = watchEnd(child).finally(() => running.delete(child));
@@ -104,7 +115,7 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
       endedEarly(command, ended),
     ]);
     const about = await withTimeout(initialized, timeoutMs, () => tooSlow(command, timeoutMs));
-    return { agent, about, startedAtMs: Date.now(), ended, kill };
+    return { agent, about, startedAtMs: Date.now(), pid: child.pid ?? 0, mark: `${MARK}=${runId}`, ended, kill };
   } catch (error) {
     // A closed pipe is often the first sign that the process has exited. Wait for the exit, which explains more.
     await Promise.race([ended, delay(EXIT_GRACE_MS, undefined, { ref: false })]);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Prompt, StopReason } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { notFound } from "../http/errors.ts";
-import type { Thread } from "./thread.ts";
+import { afterStop, type Thread } from "./thread.ts";
 import type { Turns } from "./turns.ts";
 
 // The prompts of a conversation that wait for the end of its turn.
@@ -20,6 +20,8 @@ export function createPromptQueue(turns: () => Pick<Turns, "prompt">): PromptQue
   return {
     async add(thread, prompt) {
       const { live } = thread;
+      // A message after a stop begins the next turn. Only earlier ones wait for a person.
+      await afterStop(thread);
       if (!thread.turn) return await turns().prompt(thread, prompt);
       if (live.head.queue.length >= MAX_QUEUED) throw new AppError("too_many", { message: `At most ${MAX_QUEUED} messages can wait` });
       live.changeHead({ queue: [...live.head.queue, { id: `queued_${randomBytes(8).toString("hex")}`, ...prompt }] });

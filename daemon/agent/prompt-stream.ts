@@ -6,6 +6,7 @@ import type { Call } from "../http/route.ts";
 import type { Environment } from "../processes/environment.ts";
 import type { Agent } from "./agent.ts";
 import { restingState, unavailableError } from "./availability.ts";
+import { afterStop } from "./thread.ts";
 
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;
@@ -31,6 +32,7 @@ export async function streamPrompt(agent: Agent, environment: Environment, { req
     // Disconnect a caller that does not read.
     if (response.writableLength > MAX_BUFFERED_BYTES) response.destroy();
   };
+  await afterStop(thread);
   const wasIdle = thread.turn === null;
   const turn = agent.turns.prompt(thread, { text: prompt }, { permissions });
   let isOver = false;

@@ -1,6 +1,7 @@
 import type { PermissionItem, PromptRequest } from "@berth/contract/agent.ts";
 import type { AgentConnection } from "./connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
+import type { TurnProcesses } from "./turn-processes.ts";
 
 // A conversation together with the agent's session for it and the turn in progress.
 export interface Thread {
@@ -26,6 +27,10 @@ export interface Thread {
 export interface Turn {
   permissions: NonNullable<PromptRequest["permissions"]>;
   cancelled: boolean;
+  // Whether another turn was in progress during this one.
+  shared: boolean;
+  // null until the agent has the prompt.
+  processes: TurnProcesses | null;
   // Pending permission requests, by item id.
   waiting: Map<string, (outcome: PermissionItem["outcome"]) => void>;
   // Ends the turn without the agent's answer.
@@ -47,4 +52,9 @@ export function createThread(live: LiveConversation, sessionId: string | null): 
     draft: null,
     note: null,
   };
+}
+
+// A turn that was cancelled ends in a moment. Resolves then; at once if there is none.
+export async function afterStop(thread: Thread): Promise<void> {
+  while (thread.turn?.cancelled) await thread.turn.over;
 }

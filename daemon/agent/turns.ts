@@ -11,7 +11,8 @@ import type { LiveConversation } from "./conversations/conversation.ts";
 import type { ImageStore } from "./prompts/image-store.ts";
 import { promptContent } from "./prompts/prompt-content.ts";
 import type { Runner } from "./runner.ts";
-import type { Thread, Turn } from "./thread.ts";
+import { afterStop, type Thread, type Turn } from "./thread.ts";
+import { watchTurnProcesses } from "./turn-processes.ts";
 
 export interface Turns {
   prompt(thread: Thread, prompt: Prompt, options?: Pick<PromptRequest, "permissions">): Promise<void>;
@@ -36,17 +37,29 @@ const CANCEL_INTERVAL_MS = 500;
 const EXIT_REPORT_MS = 1000;
 
 export function createTurns({ runner, sessions, checkpoints, images, workspace, onTurnEnd }: TurnsDeps): Turns {
+  const inProgress = new Set<Turn>();
   return { prompt, cancel, answer, ask, prepare };
 
   // Resolves when the turn has ended. Its items are published as they arrive.
   async function prompt(thread: Thread, given: Prompt, { permissions = "ask" }: Pick<PromptRequest, "permissions"> = {}): Promise<void> {
+    await afterStop(thread);
     if (thread.turn) throw new AppError("agent_busy");
     if (thread.live.full) throw new AppError("agent_conversation_full");
     const abandoned = Promise.withResolvers<never>();
     abandoned.promise.catch(() => {});
     const over = Promise.withResolvers<void>();
-    const turn: Turn = { permissions, cancelled: false, waiting: new Map(), abandon: abandoned.reject, over: over.promise };
+    const turn: Turn = {
+      permissions,
+      cancelled: false,
+      shared: false,
+      processes: null,
+      waiting: new Map(),
+      abandon: abandoned.reject,
+      over: over.promise,
+    };
     thread.turn = turn;
+    inProgress.add(turn);
+    if (inProgress.size > 1) for (const each of inProgress) each.shared = true;
     const { live } = thread;
     thread.draft = null;
     if (![...live.items.values()].some((item) => item.kind === "user")) live.head.title = firstLine(given.text);
@@ -55,11 +68,16 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
 
     let stopReason: StopReason = "error";
     let message: string | undefined;
+    let isAbandoned = false;
     try {
       stopReason = await Promise.race([runTurn(thread, turn, given, said), abandoned.promise]);
     } catch (error) {
       message = explain(await rootCause(error, abandoned.promise));
+      isAbandoned = await isRejected(abandoned.promise);
     }
+    // The agent has not ended the turn itself, so it may have left commands behind.
+    if (turn.cancelled || isAbandoned) await turn.processes?.end();
+    inProgress.delete(turn);
     if (turn.cancelled) [stopReason, message] = ["cancelled", undefined];
     if (message !== undefined) live.add({ kind: "notice", level: "error", text: message });
     if (stopReason === "cancelled") live.add({ kind: "notice", level: "info", text: "Cancelled" });
@@ -80,8 +98,11 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
     const content = await promptContent(given, { workspace, images, capabilities, note: thread.note });
     thread.note = null;
     thread.prompted = true;
+    const { pid: agentPid, mark } = connection;
+    const sessionId = thread.sessionId ?? "";
+    turn.processes = watchTurnProcesses({ agentPid, mark, sessionId, isShared: () => turn.shared });
     const response = await connection.agent.request(methods.agent.session.prompt, {
-      sessionId: thread.sessionId ?? "",
+      sessionId,
       prompt: content,
     });
     return response.stopReason;
@@ -114,6 +135,7 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
     const { turn, sessionId, loadedIn } = thread;
     if (!turn || turn.cancelled) return;
     turn.cancelled = true;
+    turn.processes?.note();
     for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
     if (!loadedIn || sessionId === null) return turn.abandon(new Error("cancelled"));
     // Repeat the cancel: an agent ignores one that arrives before it has started the prompt.
@@ -121,6 +143,8 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
       // A closed connection ends the turn anyway.
       await loadedIn.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
       await Promise.race([turn.over, delay(CANCEL_INTERVAL_MS)]);
+      // Some agents wait for the command that they run.
+      if (thread.turn === turn) await turn.processes?.end();
     }
     if (thread.turn !== turn) return;
     // The agent ignores the cancel, so kill it. The next prompt starts it again.
@@ -178,6 +202,10 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
 async function rootCause(error: unknown, abandoned: Promise<never>): Promise<unknown> {
   if (error instanceof RequestError || isAppError(error)) return error;
   return await withTimeout(abandoned, EXIT_REPORT_MS, () => error as Error).catch((reason: unknown) => reason);
+}
+
+async function isRejected(promise: Promise<never>): Promise<boolean> {
+  return await Promise.race([promise, Promise.resolve(false)]).catch(() => true);
 }
 
 // Prefers the option for this one time over the permanent one.

@@ -95,6 +95,21 @@ function testAgent(agent: TestAgent): void {
     after.socket.terminate();
   });
 
+  test("ends the commands of a turn that is stopped, and takes the next message at once", async () => {
+    model.script = [agent.shell("(setsid sleep 4711 > /dev/null 2>&1 &); sleep 4712 | cat; echo done")];
+    const panel = await calls.openPanel();
+    panel.send({ type: "prompt", requestId: "1", text: "Wait" });
+    const sleeps = async () => (await calls.exec("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o '[s]leep 47[0-9]*' | sort -u")).trim();
+    await expect.poll(sleeps, { timeout: 30_000 }).toBe("sleep 4711\nsleep 4712");
+    const conversationId = panel.messages.find((message) => message.type === "created")!.conversation.id;
+    panel.send({ type: "cancel", conversationId });
+    panel.send({ type: "prompt", requestId: "2", conversationId, text: "Go on" });
+    const turns = () => panel.messages.flatMap((message) => (message.type === "turn" ? message.stopReason : []));
+    await expect.poll(turns, { timeout: 30_000 }).toEqual(["cancelled", "end_turn"]);
+    expect(await sleeps()).toBe("");
+    panel.socket.terminate();
+  });
+
   if (runsEveryTest(agent)) testThoroughly();
 
   function testThoroughly(): void {

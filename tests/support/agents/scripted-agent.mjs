@@ -1,6 +1,7 @@
 // An agent without a model, for capabilities that the real ones lack. It speaks the Agent Client Protocol over standard input and
 // output, and needs nothing but Node. The command /plan makes and follows a plan, /edit changes the first and the last line of a file,
-// and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
+// /run runs a command and waits for it, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
+import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -36,6 +37,7 @@ const methods = {
     const availableCommands = [
       { name: "plan", description: "Make a plan and follow it", input: { hint: "the goal" } },
       { name: "edit", description: "Change a file", input: { hint: "path" } },
+      { name: "run", description: "Run a command", input: { hint: "command" } },
     ];
     setImmediate(() => update(sessionId, { sessionUpdate: "available_commands_update", availableCommands }));
     return { sessionId, modes: { currentModeId: session.mode, availableModes: MODES }, configOptions: configOptions(session) };
@@ -51,6 +53,7 @@ const methods = {
   "session/prompt"({ sessionId, prompt }) {
     const { mode, model } = sessions.get(sessionId);
     const [{ text }] = prompt;
+    if (text.startsWith("/run ")) return run(sessionId, text.slice("/run ".length));
     if (text.startsWith("/plan")) followPlan(sessionId);
     else if (text.startsWith("/edit")) edit(sessionId, resolve(text.split(" ")[1]));
     else say(sessionId, `${text} (mode ${mode}, model ${model}, parts ${prompt.map(({ type }) => type).join(" ")})`);
@@ -82,9 +85,26 @@ function edit(sessionId, path) {
   say(sessionId, "I have changed two lines.");
 }
 
+// Like goose: in the agent's own process group, and a cancel kills only the shell.
+function run(sessionId, command) {
+  const shell = spawn("bash", ["-c", command], { stdio: "ignore", env: { ...process.env, AGENT_SESSION_ID: sessionId } });
+  const session = sessions.get(sessionId);
+  return new Promise((settle) => {
+    session.cancel = () => {
+      shell.kill("SIGKILL");
+      settle({ stopReason: "cancelled" });
+    };
+    shell.once("exit", () => settle({ stopReason: "end_turn" }));
+  });
+}
+
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
+  if (method === "session/cancel") sessions.get(params.sessionId)?.cancel?.();
   if (id === undefined || method === undefined) return;
   const handle = methods[method];
-  send(handle ? { id, result: handle(params) } : { id, error: { code: -32601, message: "Method not found" } });
+  if (!handle) return send({ id, error: { code: -32601, message: "Method not found" } });
+  const result = handle(params);
+  if (result instanceof Promise) void result.then((late) => send({ id, result: late }));
+  else send({ id, result });
 });
