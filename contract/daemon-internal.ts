@@ -46,6 +46,9 @@ export interface LanguageServerProgram {
   settings?: Record<string, unknown>;
 }
 
+// POST /internal/pause: announces that the sandbox is about to be frozen, and all connections closed. Commands, turns of the agent and
+// operations of git, which otherwise end with their caller, go on after the resume. `start` says that the sandbox runs again.
+
 // POST /internal/stop: announces that the sandbox is about to stop (hibernation). The daemon stops the agent and the
 // terminals, writes scrollback and conversations to disk, and responds when they are synced.
 

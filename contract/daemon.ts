@@ -22,8 +22,8 @@ export interface Health {
 }
 
 // POST /exec: runs a command. The response streams NDJSON, one ExecEvent per line; the last one is `exit`, or `error` if the
-// command could not be started (`?format=ndjson` is the same). With `?format=text` the response is the raw output, with stdout and stderr interleaved, and
-// the trailer `X-Exit-Code` has the exit code. Closing the connection kills the command.
+// command could not be started, or if the session was paused (`?format=ndjson` is the same). With `?format=text` the response is the raw output, with stdout and stderr interleaved, and
+// the trailer `X-Exit-Code` has the exit code. Closing the connection kills the command; a pause does not.
 export interface ExecRequest {
   // A string is run by `sh -c`; an array is executed without a shell.
   command: string | string[];
@@ -35,7 +35,7 @@ export interface ExecRequest {
 export type ExecEvent =
   | { type: "stdout" | "stderr"; data: string }
   | { type: "exit"; code: number | null; signal: string | null; timedOut?: boolean }
-  | { type: "error"; message: string };
+  | { type: "error"; message: string; code?: "session_paused" };
 
 // GET /files?path=        lists a folder: folders first, then by name, where case does not matter and "a9" precedes "a10".
 //                         With `details=names` it is a NameListing, which is much faster for a large folder

@@ -15,6 +15,7 @@ import { gitRoutes } from "./git/routes.ts";
 import { createAuthentication } from "./http/authentication.ts";
 import { readJson } from "./http/body.ts";
 import { createEvents, type Events } from "./http/events.ts";
+import { createPauses } from "./http/pauses.ts";
 import { sendJson } from "./http/reply.ts";
 import type { Route } from "./http/route.ts";
 import { answerRequests, type RequestSource } from "./http/server.ts";
@@ -58,6 +59,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     adoptName: BERTH_ADOPT_NAME,
   });
 
+  const pauses = createPauses();
   const workspace = await openWorkspace(BERTH_WORKSPACE);
   const setupFiles = openSetupFiles(join(BERTH_HOME, ".berth/setup"));
   const egress = openEgressForwarder(BERTH_EGRESS, () => environment.request.egressPass);
@@ -109,7 +111,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
 
   const routes = [
     ...controlRoutes(),
-    ...execRoutes({ environment, workspace }),
+    ...execRoutes({ environment, workspace, pauses }),
     ...fileRoutes({ workspace, onList: watcher.include }),
     ...contentRoutes({ workspace }),
     ...trashRoutes({ workspace, folder: join(BERTH_HOME, ".berth/trash") }),
@@ -132,7 +134,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     ...relay.upgrades,
     ...togetherRoutes(),
   ];
-  answerRequests(server, { authentication, routes, upgrades });
+  answerRequests(server, { authentication, routes, upgrades, pauses });
 
   return {
     calls: [...routes.map(({ method, path }) => [method, path] as const), ...upgrades.map(({ path }) => ["WS", path] as const)],
@@ -156,6 +158,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
         path: "/internal/start",
         async handle({ request, response }) {
           environment.start(await readJson(request));
+          pauses.end();
           changes.onSessionStart();
           terminals.onSessionStart();
           agent.onSessionStart();
@@ -182,6 +185,14 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
           agent.save();
           // The storage of a cluster copies only what is on the disk.
           await new Promise((resolve) => childProcess().execFile("sync", ["-f", workspace.root], resolve));
+          sendJson(response, 200, { status: "ok" });
+        },
+      },
+      {
+        method: "POST",
+        path: "/internal/pause",
+        handle({ response }) {
+          pauses.begin();
           sendJson(response, 200, { status: "ok" });
         },
       },

@@ -3,10 +3,11 @@ import { jsonLines } from "../http/streams.ts";
 import type { Transport } from "../http/transport.ts";
 import type { ExecEvent, ExecOptions, ExecResult } from "../types/sandbox-types.ts";
 
-// The sandbox sends this instead of `exit` if the command could not be started. The client throws it.
-interface NotStarted {
+// The sandbox sends this instead of `exit` if the command could not be started, or if the session was paused. The client throws it.
+interface NoExit {
   type: "error";
   message: string;
+  code?: "session_paused";
 }
 
 // Yields output as it arrives; the last event is `exit`. Leaving the loop kills the command.
@@ -18,8 +19,8 @@ export async function* execStream(
 ): AsyncGenerator<ExecEvent> {
   const { signal, ...rest } = options;
   const response = await send({ method: "POST", url: `${sandboxUrl}/exec`, json: { command, ...rest }, signal, streaming: true });
-  for await (const event of jsonLines<ExecEvent | NotStarted>(response)) {
-    if (event.type === "error") throw new BerthError(event.message, { code: "exec_failed" });
+  for await (const event of jsonLines<ExecEvent | NoExit>(response)) {
+    if (event.type === "error") throw new BerthError(event.message, { code: event.code ?? "exec_failed" });
     yield event;
     if (event.type === "exit") return;
   }

@@ -55,7 +55,7 @@ export const SANDBOX_ROUTES = {
     tag: "Commands",
     summary: "Run a command",
     description:
-      "Runs a command and streams its output. By default each line of the response is one JSON object: `stdout` and `stderr` as they arrive, and `exit` or `error` at the end. With `format=text` the response is the raw output, and the trailer `X-Exit-Code` has the exit code. Closing the connection kills the command. Processes that it left in the background keep running.",
+      "Runs a command and streams its output. By default each line of the response is one JSON object: `stdout` and `stderr` as they arrive, and `exit` or `error` at the end. With `format=text` the response is the raw output, and the trailer `X-Exit-Code` has the exit code. Closing the connection kills the command. A pause does not: it ends the response with an `error`, and the command goes on when the session is resumed. Processes that it left in the background keep running.",
     query: [query("format", "The format of the response.", Type.Enum(["ndjson", "text"], { default: "ndjson" }))],
     body: { schema: ExecRequest, required: true },
     success: { status: 200, description: "The output of the command.", lines: { media: NDJSON, schema: ExecEvent }, media: ["text/plain"] },

@@ -52,8 +52,11 @@ export const ExecEvent = Type.Union(
       timedOut: Type.Optional(Type.Boolean(describe("True if `timeoutMs` has passed."))),
     }),
     Type.Object({
-      type: Type.Literal("error", describe("The last line if the command could not be started.")),
-      message: Type.String(describe("Why it could not be started.")),
+      type: Type.Literal("error", describe("The last line if the command could not be started, or if the session was paused.")),
+      message: Type.String(describe("What happened.")),
+      code: Type.Optional(
+        Type.Literal("session_paused", describe("The session was paused. The command goes on when it is resumed, but its output is lost.")),
+      ),
     }),
   ],
   { $id: "ExecEvent" },

@@ -12,7 +12,7 @@ const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;
 
 // Runs one turn for a caller without a browser, and streams it as server-sent events.
-export async function streamPrompt(agent: Agent, environment: Environment, { request, response }: Call): Promise<void> {
+export async function streamPrompt(agent: Agent, environment: Environment, { request, response, onGone }: Call): Promise<void> {
   const body = await readJson(request);
   const { permissions = "ask" } = body;
   if (permissions !== "ask" && permissions !== "allow" && permissions !== "reject")
@@ -36,7 +36,7 @@ export async function streamPrompt(agent: Agent, environment: Environment, { req
   const wasIdle = thread.turn === null;
   const turn = agent.turns.prompt(thread, { text: prompt }, { permissions });
   let isOver = false;
-  response.on("close", () => !isOver && void agent.turns.cancel(thread));
+  onGone(() => !isOver && void agent.turns.cancel(thread));
   const unlisten = agent.listen((event) => belongsTo(event, id) && send(event));
   const keepAlive = setInterval(() => response.headersSent && response.write(":\n\n"), KEEP_ALIVE_MS);
   try {

@@ -8,7 +8,7 @@ import { readBounded } from "../io/read-bounded.ts";
 import type { Environment } from "../processes/environment.ts";
 import { listBranches, switchBranch } from "./branches.ts";
 import { abortOperation, addRemote, commit, continueOperation, fetchRemote, initialize, pull, push, setIdentity } from "./commits.ts";
-import { streamEvents, untilClosed } from "./event-stream.ts";
+import { streamEvents, untilGone } from "./event-stream.ts";
 import { createGitProcess, type GitOptions } from "./process/git-process.ts";
 import { readBlame, readContent, readHistory } from "./history.ts";
 import { createRepositories, workspacePath } from "./repositories.ts";
@@ -56,11 +56,11 @@ export function gitRoutes({ workspace, environment, watch }: GitRoutesDeps): Rou
   ): Route => ({
     method: "POST",
     path,
-    async handle({ request, response }) {
+    async handle({ request, response, onGone }) {
       const body = await readBody(request);
       const repository = repositories.choose(body["repository"]);
       const parsed = parse(body);
-      await streamEvents(response, (options) => work(repository, parsed, options));
+      await streamEvents({ response, onGone }, (options) => work(repository, parsed, options));
     },
   });
   const fileIn = (query: URLSearchParams) => repositories.locate(requiredPath(query.get("path")));
@@ -69,10 +69,10 @@ export function gitRoutes({ workspace, environment, watch }: GitRoutesDeps): Rou
     {
       method: "GET",
       path: "/git/status",
-      async handle({ query, response }) {
+      async handle({ query, response, onGone }) {
         const all = repositories.list();
         if (all.length === 0) return sendJson(response, 200, { repositories: [], repository: null });
-        const repository = await readStatus(git, repositories.choose(query.get("repository")), { signal: untilClosed(response) });
+        const repository = await readStatus(git, repositories.choose(query.get("repository")), { signal: untilGone({ onGone }) });
         watchReferences(repository, watch);
         sendJson(response, 200, { repositories: all, repository });
       },
@@ -142,17 +142,17 @@ export function gitRoutes({ workspace, environment, watch }: GitRoutesDeps): Rou
     {
       method: "GET",
       path: "/git/history",
-      async handle({ query, response }) {
+      async handle({ query, response, onGone }) {
         const limit = numberIn(query, "limit", { min: 1, max: MAX_HISTORY, fallback: 50 });
-        sendJson(response, 200, await readHistory(git, fileIn(query), limit, { signal: untilClosed(response) }));
+        sendJson(response, 200, await readHistory(git, fileIn(query), limit, { signal: untilGone({ onGone }) }));
       },
     },
     {
       method: "GET",
       path: "/git/blame",
-      async handle({ query, response }) {
+      async handle({ query, response, onGone }) {
         const line = numberIn(query, "line", { min: 1, max: MAX_LINE });
-        sendJson(response, 200, { commit: await readBlame(git, fileIn(query), line, { signal: untilClosed(response) }) });
+        sendJson(response, 200, { commit: await readBlame(git, fileIn(query), line, { signal: untilGone({ onGone }) }) });
       },
     },
   ];

@@ -4,6 +4,7 @@ import { connect, type AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi, type MockInstance } from "vitest";
 import type { Authentication } from "./authentication.ts";
+import { createPauses } from "./pauses.ts";
 import { sendJson } from "./reply.ts";
 import { answerRequests, createDaemonServer } from "./server.ts";
 import { acceptSocket } from "./sockets.ts";
@@ -16,6 +17,7 @@ const authentication: Authentication = { check() {}, adopt() {} };
 beforeAll(async () => {
   answerRequests(server, {
     authentication,
+    pauses: createPauses(),
     routes: [
       { method: "GET", path: "/health", handle: ({ response }) => sendJson(response, 200, {}) },
       {

@@ -24,9 +24,11 @@ export interface Call {
   query: URLSearchParams;
   // Adds the streams of another party to this connection, so that a failure in one of their listeners ends only the connection.
   cover: Cover;
+  // Calls back if the caller disconnects; not if a pause has closed the connection.
+  onGone(listener: () => void): void;
 }
 
-export interface Upgrade extends Omit<Call, "response"> {
+export interface Upgrade extends Omit<Call, "response" | "onGone"> {
   socket: Duplex;
   head: Buffer;
 }

@@ -5,6 +5,7 @@ import type { Authentication } from "./authentication.ts";
 import { coverConnection } from "./boundary.ts";
 import { readJson } from "./body.ts";
 import { notFound } from "./errors.ts";
+import type { Pauses } from "./pauses.ts";
 import { refuseUpgrade, sendError, sendJson } from "./reply.ts";
 import { requireAllowed } from "./viewers.ts";
 import { matchPath, parseTarget, type Route, type UpgradeRoute } from "./route.ts";
@@ -14,6 +15,7 @@ export interface AnswerOptions {
   authentication: Authentication;
   routes: Route[];
   upgrades: UpgradeRoute[];
+  pauses: Pick<Pauses, "onGone">;
 }
 
 // The adoption is not authenticated yet, so its body is small.
@@ -29,11 +31,12 @@ export function createDaemonServer(): Server {
   return createServer({ requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 24 * 3_600_000 });
 }
 
-export function answerRequests(server: RequestSource, { authentication, routes, upgrades }: AnswerOptions): void {
+export function answerRequests(server: RequestSource, { authentication, routes, upgrades, pauses }: AnswerOptions): void {
   server.on("request", (request, response) => {
     // Handlers watch `close` to see that the caller has disconnected; the error itself needs no handling.
     response.on("error", () => {});
     const cover = coverConnection(request, response);
+    const onGone = (listener: () => void) => pauses.onGone(response, listener);
     answer().catch((error: unknown) => sendError(response, error));
 
     async function answer() {
@@ -52,7 +55,7 @@ export function answerRequests(server: RequestSource, { authentication, routes, 
           continue;
         }
         requireAllowed(request, route.method, route.path);
-        return await route.handle({ request, response, params, query, cover });
+        return await route.handle({ request, response, params, query, cover, onGone });
       }
       if (allowed.length === 0) throw notFound(NO_SUCH_PATH);
       response.setHeader("Allow", allowed.join(", "));

@@ -73,6 +73,29 @@ describe("exec", () => {
     await expect.poll(() => existsSync(join("/proc", pid))).toBe(false);
   });
 
+  test("lets a command go on after a pause, refuses others until the resume, and kills those that came later", async () => {
+    const begin = async (command: string) => {
+      const response = await daemon.open("/exec?format=text", { method: "POST", body: { command } });
+      const [pid = ""] = String((await response.iterator({ destroyOnReturn: false }).next()).value).split("\n");
+      return { response, pid };
+    };
+    const before = await begin("echo $$; sleep 600; true");
+    await daemon.fetch("/internal/pause", { method: "POST" });
+    const refused = await daemon.fetch("/exec", { method: "POST", body: { command: "touch while-pausing" } });
+    expect([refused.status, refused.json.code, existsSync(join(daemon.workspace, "while-pausing"))]).toEqual([
+      409,
+      "session_paused",
+      false,
+    ]);
+    before.response.destroy();
+    await daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: false } });
+    const after = await begin("echo $$; sleep 600; true");
+    after.response.destroy();
+    await expect.poll(() => existsSync(join("/proc", after.pid))).toBe(false);
+    expect(existsSync(join("/proc", before.pid))).toBe(true);
+    process.kill(-Number(before.pid), "SIGKILL");
+  });
+
   test("never splits a character between chunks", async () => {
     const events = await exec({ command: "printf '\\303'; sleep 0.05; printf '\\274'" });
     expect(outputOf(events)).toBe("ü");

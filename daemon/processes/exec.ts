@@ -3,13 +3,16 @@ import type { ServerResponse } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
+import { AppError } from "@berth/contract/errors.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { isStringArray, isStringRecord, readJson } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
-import type { Route } from "../http/route.ts";
+import type { Pauses } from "../http/pauses.ts";
+import type { Call, Route } from "../http/route.ts";
 import { childProcess } from "./child-process.ts";
 import type { Environment } from "./environment.ts";
 import { preferForOomKill } from "./oom-score.ts";
+import { afterRunningTime } from "../io/running-time.ts";
 import { signalGroup } from "./signal-group.ts";
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -23,18 +26,32 @@ const MAX_TIMEOUT_MS = 24 * 3600 * 1000;
 const running = new Set<Child>();
 process.on("exit", () => running.forEach(killGroup));
 
-export function execRoutes({ environment, workspace }: { environment: Environment; workspace: Workspace }): Route[] {
+const PAUSED: EndEvent = {
+  type: "error",
+  code: "session_paused",
+  message: "The session was paused. The command goes on when the session is resumed, but its output is lost.",
+};
+
+export interface ExecDeps {
+  environment: Environment;
+  workspace: Workspace;
+  pauses: Pick<Pauses, "onBegin" | "isUnderWay">;
+}
+
+export function execRoutes({ environment, workspace, pauses }: ExecDeps): Route[] {
   return [
     {
       method: "POST",
       path: "/exec",
-      async handle({ request, response, query }) {
+      async handle(call) {
+        const { request, response, query } = call;
         const format = parseFormat(query.get("format"));
         const wanted = parseExec(await readJson(request));
         const cwd = await workspace.folderPath(wanted.cwd ?? "");
+        if (pauses.isUnderWay) throw new AppError("session_paused");
         const child = start(wanted, cwd, environment.forChild(wanted.env));
         const output = format === "text" ? textOutput(response) : jsonOutput(response);
-        await run(child, wanted, response, output);
+        await run(child, wanted, call, output, pauses);
       },
     },
   ];
@@ -55,16 +72,34 @@ interface Output {
   end(event: EndEvent): void;
 }
 
-async function run(child: Child, { timeoutMs }: ExecRequest, response: ServerResponse, output: Output): Promise<void> {
+async function run(
+  child: Child,
+  { timeoutMs }: ExecRequest,
+  { response, onGone }: Pick<Call, "response" | "onGone">,
+  output: Output,
+  pauses: Pick<Pauses, "onBegin">,
+): Promise<void> {
   let timedOut = false;
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => ((timedOut = true), killGroup(child)), timeoutMs);
-  response.on("close", () => killGroup(child));
+  const cancelTimeout = timeoutMs === undefined ? undefined : afterRunningTime(timeoutMs, () => ((timedOut = true), killGroup(child)));
+  onGone(() => killGroup(child));
+  // Output that no caller reads is dropped. A command whose pipe is full would stand still, and one whose pipe is closed would end.
+  let isRead = true;
+  const drop = () => {
+    isRead = false;
+    child.stdout.resume();
+    child.stderr.resume();
+  };
+  response.on("close", drop);
+  using _pauses = pauses.onBegin(() => {
+    if (isRead) output.end(PAUSED);
+    drop();
+  });
   running.add(child);
   child.once("close", () => running.delete(child));
 
   for (const source of ["stdout", "stderr"] as const) {
     child[source].on("data", (chunk: Buffer) => {
-      if (output.write(source, chunk)) return;
+      if (!isRead || output.write(source, chunk)) return;
       child.stdout.pause();
       child.stderr.pause();
     });
@@ -82,10 +117,10 @@ async function run(child: Child, { timeoutMs }: ExecRequest, response: ServerRes
       lingerThen(child, response, () => resolve(exit));
     });
   });
-  clearTimeout(timer);
+  cancelTimeout?.();
   child.stdout.destroy();
   child.stderr.destroy();
-  output.end(end);
+  if (isRead) output.end(end);
 }
 
 // Calls back when the command has produced no output for a while after its exit, and the reader has caught up.

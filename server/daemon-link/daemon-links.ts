@@ -27,6 +27,8 @@ export interface DaemonLinks extends AsyncDisposable {
   // `start` gives the daemon its environment and agent; `stop` announces that the sandbox is about to stop.
   start(sandboxId: SandboxId, start: StartRequest, options?: StartOptions): Promise<void>;
   stop(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
+  // Announces that the sandbox is about to be frozen, so that its commands outlive the connections of their callers.
+  announcePause(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
   // Lets the daemon write the terminals' output and the conversations to its files, and go on.
   save(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
   // Like `start`, for a sandbox that waits for its session. Also lets the daemon run its first command, which takes longer than
@@ -83,6 +85,8 @@ export interface DaemonLinksOptions {
 
 const MAX_IN_FLIGHT = 256;
 const STOP_TIMEOUT_MS = 20_000;
+// A daemon that does not answer holds up the pause for this long.
+const PAUSE_TIMEOUT_MS = 2_000;
 
 export function createDaemonLinks({
   driver,
@@ -247,6 +251,8 @@ export function createDaemonLinks({
     request,
     upgrade,
     start: (sandboxId, start, options) => post(sandboxId, "/internal/start", start, options),
+    announcePause: (sandboxId, signal) =>
+      post(sandboxId, "/internal/pause", {}, { timeoutMs: PAUSE_TIMEOUT_MS, ...(signal && { signal }) }),
     save: (sandboxId, signal) => post(sandboxId, "/internal/save", {}, { timeoutMs: STOP_TIMEOUT_MS, ...(signal && { signal }) }),
     stop: (sandboxId, signal) => post(sandboxId, "/internal/stop", {}, { timeoutMs: STOP_TIMEOUT_MS, ...(signal && { signal }) }),
     prepare,

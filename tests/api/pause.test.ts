@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { Session } from "@berth/contract";
@@ -40,19 +41,54 @@ describe("requests to a sandbox during pause and resume", () => {
     expect(slowestMs).toBeLessThan(15_000);
   });
 
-  test("a pause aborts a streamed response", async () => {
+  const exec = (command: string, options = {}, query = "") =>
+    fetch(`${session.sandboxUrl}/exec${query}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${berth.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ command, ...options }),
+    });
+
+  test("a pause ends the response of a command with an error, and the command goes on after the resume", async () => {
+    // More output than a pipe holds, so that a command whose output is not read would stand still.
+    const answer = await exec("echo started; while [ ! -e go ]; do sleep 0.1; done; head -c 1000000 /dev/zero; echo done > result");
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader.read()).value).toContain("started");
+    expect((await change("pause")).status).toBe(200);
+    let rest = "";
+    for (let part = await reader.read(); !part.done; part = await reader.read()) rest += part.value;
+    expect(JSON.parse(rest)).toMatchObject({ type: "error", code: "session_paused" });
+    expect((await change("resume")).status).toBe(200);
+    await berth.api.writeFile(session.sandboxId, "go", "");
+    await expect.poll(async () => String(await berth.api.readFile(session.sandboxId, "result"))).toBe("done\n");
+  });
+
+  test("a pause does not count for the timeout of a command, and the timeout still ends it", async () => {
+    const answer = await exec("echo $$ > pid; echo started; sleep 600", { timeoutMs: 3_000 }, "?format=text");
+    const reading = answer.text();
+    await expect.poll(() => berth.api.readFile(session.sandboxId, "pid")).not.toBeNull();
+    await change("pause");
+    expect(await reading).toContain("The session was paused");
+    await sleep(3_500);
+    await change("resume");
+    const isAlive = async () => (await berth.api.exec(session.sandboxId, "kill -0 $(cat pid) && echo yes || echo no")).stdout.trim();
+    expect(await isAlive()).toBe("yes");
+    await expect.poll(isAlive, { timeout: 15_000 }).toBe("no");
+  });
+
+  test("a command that starts after a resume still ends with its connection", async () => {
+    await change("pause");
+    await change("resume");
+    const caller = new AbortController();
     const answer = await fetch(`${session.sandboxUrl}/exec`, {
       method: "POST",
       headers: { authorization: `Bearer ${berth.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ command: "while true; do echo tick; sleep 0.1; done" }),
+      body: JSON.stringify({ command: "echo $$ > pid; echo started; sleep 600" }),
+      signal: caller.signal,
     });
-    const reader = answer.body!.getReader();
-    await reader.read();
-    await change("pause");
-    const drain = async () => {
-      while (!(await reader.read()).done);
-    };
-    await expect(drain()).rejects.toThrow("terminated");
+    await answer.body!.getReader().read();
+    caller.abort();
+    const isAlive = async () => (await berth.api.exec(session.sandboxId, "kill -0 $(cat pid) && echo yes || echo no")).stdout.trim();
+    await expect.poll(isAlive).toBe("no");
   });
 
   test("a pause closes a WebSocket, and its terminal is available after the resume", async () => {

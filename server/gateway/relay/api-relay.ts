@@ -31,7 +31,9 @@ export async function relayToApi(
         headers: { ...headersToSandbox(request.headers), ...(visitor && visitorHeaders(visitor)) },
         span: spanOf(request),
         responseHeaders: headersFromSandbox,
-        intercept({ status }) {
+        intercept({ status, headers }) {
+          // The sandbox is about to be frozen.
+          if (status === 409 && headers["x-error-code"] === "session_paused") throw new AppError("session_paused");
           // These statuses would make a browser prompt for a password. From a daemon they mean that it rejected our token.
           if (status === 401 || status === 407)
             throw new AppError("sandbox_unreachable", { cause: new Error(`the sandbox replied with status ${status}`) });

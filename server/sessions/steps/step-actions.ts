@@ -37,7 +37,7 @@ export const FETCH_IMAGE_MS = 10 * MINUTE;
 
 export interface StepActionsDeps extends StartRequestsDeps {
   driver: Driver;
-  links: Pick<DaemonLinks, "start" | "stop" | "forget" | "prepare" | "isPrepared">;
+  links: Pick<DaemonLinks, "start" | "stop" | "announcePause" | "forget" | "prepare" | "isPrepared">;
   egress: SandboxEgress;
   meter: SandboxMeter;
   // Rejects unless the snapshot of a template is the operator's. Absent for callers that create no sandboxes.
@@ -99,6 +99,11 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
 
   async function stopDaemon({ sandboxId }: Session, signal: AbortSignal): Promise<void> {
     await links.stop(sandboxId, signal).catch((error: unknown) => log.warn("daemon.stop_failed", { sandboxId, error: String(error) }));
+  }
+
+  async function announcePause({ sandboxId }: Session, signal: AbortSignal): Promise<void> {
+    const warn = (error: unknown) => log.warn("daemon.announce_pause_failed", { sandboxId, error: String(error) });
+    await links.announcePause(sandboxId, signal).catch(warn);
   }
 
   async function undoPause(session: PartnerSession, signal: AbortSignal): Promise<void> {
@@ -184,7 +189,8 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     pausing: {
       async act(session, signal, span) {
         // A driver that cannot freeze ends every process, so the daemon first writes what it holds to disk.
-        if (!driver.traits.freezes) {
+        if (driver.traits.freezes) await announcePause(session, signal);
+        else {
           await meter.measureLast(session);
           await stopDaemon(session, signal);
         }
