@@ -15,6 +15,7 @@ import { createWebhooks } from "./events/webhooks/webhooks.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/access/launch-ticket.ts";
 import { claimHost } from "./data-folder/claim-host.ts";
+import { callerAddress, createProxyTrust } from "./network/caller-address.ts";
 import { freePort } from "./network/free-port.ts";
 import { isLoopbackHost, isLoopbackUrl } from "./network/loopback.ts";
 import { createApp } from "./http/app.ts";
@@ -178,6 +179,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
   const openings = opening.use(createOpeningLog({ store, home, clock, log }));
   const keys = opening.use(createAuthenticator({ store, clock, log }));
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
+  const isTrustedProxy = createProxyTrust(config.trustedProxies);
   const localPartner = isForThisMachine(config, baseUrl) ? DEMO_PARTNER : null;
   const gateway = createGateway({
     sessions,
@@ -191,6 +193,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
     activity: sessionServices.activity,
     tickets,
     openings,
+    addressOf: (request) => callerAddress(request, isTrustedProxy),
     settingsStore: {
       read: (owner) => readUserSettings(store.db, owner, clock.now()),
       write: (owner, stored) => writeUserSettings(store.db, owner, stored, clock.now()),
@@ -221,6 +224,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
       sessions,
       snapshots,
       authenticate: keys.authenticate,
+      isTrustedProxy,
       tickets,
       feed,
       endpoints,

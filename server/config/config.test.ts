@@ -88,6 +88,7 @@ const invalid: [string, string, string][] = [
   ["BERTH_TOMBSTONE_DAYS", "4000", "0.01 to 3650"],
   ["BERTH_RATE_LIMIT", "lots", "whole number"],
   ["BERTH_PREVIEW_DOMAIN", "https://preview.example.net", "domain name"],
+  ["BERTH_TRUSTED_PROXIES", "proxy.internal", "an address or a network"],
   ["BERTH_EGRESS_ALLOW", ", ,", "a list separated by commas"],
   ["BERTH_EGRESS_ALLOW", "10.0.0.1 10.0.0.2", "an address or a network"],
   ["BERTH_EGRESS_ALLOW", "git.internal:99999", "optional :port"],

@@ -129,12 +129,17 @@ export const domain: Kind<string> = {
   parse: (text) => (new RegExp(`^${LABEL}(\\.${LABEL})*(:\\d{1,5})?$`).test(text.toLowerCase()) ? text.toLowerCase() : undefined),
 };
 
+export const network: Kind<string> = {
+  allowed: "an address or a network such as 10.1.0.0/16",
+  parse: (text) => (ipaddr.isValid(text) || ipaddr.isValidCIDR(text) ? text : undefined),
+};
+
 // An entry of BERTH_EGRESS_ALLOW.
 export const destination: Kind<string> = {
   allowed: "a host name, an address or a network such as 10.1.0.0/16, with an optional :port",
   parse(text) {
     const { name, port = 0 } = splitPort(text);
-    const isKnown = ipaddr.isValid(name) || ipaddr.isValidCIDR(name) || new RegExp(`^${LABEL}(\\.${LABEL})*$`, "i").test(name);
+    const isKnown = network.parse(name) !== undefined || new RegExp(`^${LABEL}(\\.${LABEL})*$`, "i").test(name);
     return isKnown && port <= 65_535 ? text : undefined;
   },
 };

@@ -10,7 +10,7 @@ import type { Secrets } from "../secrets/secrets.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { createCookies } from "./access/cookie.ts";
-import type { OpeningRecorder } from "./access/launch.ts";
+import type { LaunchDeps, OpeningRecorder } from "./access/launch.ts";
 import type { Tickets } from "./access/launch-ticket.ts";
 import { createSessionCache, type SessionCacheDeps } from "./access/session-cache.ts";
 import { createAppFiles } from "./pages/app-files.ts";
@@ -50,6 +50,7 @@ export interface GatewayDeps {
   tickets: Pick<Tickets, "verify">;
   settingsStore: SettingsStore;
   openings: OpeningRecorder;
+  addressOf: LaunchDeps["addressOf"];
   secrets: Pick<Secrets, "derive">;
   registry: Registry;
   clock: Clock;
@@ -84,6 +85,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     sessionCache,
     sessions,
     openings: deps.openings,
+    addressOf: deps.addressOf,
     clock,
     log,
     files,

@@ -76,6 +76,8 @@ export interface AppDeps {
   tracer?: Tracer;
   // Decides when each partner's next request starts.
   turns?: FairTurns;
+  // Whether X-Forwarded-For of this address names the caller. Absent: of none.
+  isTrustedProxy?: (address: string) => boolean;
   // The gateway: it handles its requests before the API sees them.
   mount?: Mount;
 }
@@ -96,6 +98,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   const app = fastify({
     logger: false,
     genReqId: nextRequestId,
+    trustProxy: deps.isTrustedProxy ?? false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 * 1024 },
     bodyLimit: MAX_BODY_BYTES,
     // During shutdown, requests on connections that are already open are served as usual.

@@ -1,5 +1,5 @@
 import { KEY_PATTERN } from "../../api-key-format.ts";
-import { anyText, list, matching, oneOf, origin, postgresUrl, secretKey, wholeNumber } from "../kinds.ts";
+import { anyText, list, matching, network, oneOf, origin, postgresUrl, secretKey, wholeNumber } from "../kinds.ts";
 import { variable } from "../variable.ts";
 
 export const SERVER_VARIABLES = {
@@ -22,6 +22,13 @@ export const SERVER_VARIABLES = {
     default: null,
     defaultHelp: "http://localhost:{port}",
     help: "Public address of the service, as partners and browsers reach it. Launch URLs start with it.",
+  }),
+  trustedProxies: variable<readonly string[]>({
+    name: "BERTH_TRUSTED_PROXIES",
+    kind: list(network),
+    default: [],
+    defaultHelp: "none",
+    help: "Addresses or networks of your reverse proxies, separated by commas, such as `127.0.0.1` or `10.0.0.0/8`. Only from them is `X-Forwarded-For` believed. Sign-in limits, the audit log and the list of who opened a session then have the address of the caller instead of the proxy's.",
   }),
   dataDir: variable({
     name: "BERTH_DATA_DIR",

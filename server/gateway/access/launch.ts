@@ -16,6 +16,8 @@ export interface LaunchDeps {
   sessionCache: SessionCache;
   sessions: Waker;
   openings: OpeningRecorder;
+  // The address of the person's browser.
+  addressOf: (request: IncomingMessage) => string;
   clock: Pick<Clock, "now">;
   log: Log;
 }
@@ -34,7 +36,7 @@ export interface OpeningRecorder {
 // Handles launch URLs, `/workspace/?s=&partner=&ts=&sig=`: exchanges the ticket for a cookie and redirects to the workspace,
 // whose address holds no secret. A ticket works repeatedly until it expires, because browsers repeat requests.
 export async function launch(
-  { tickets, cookies, sessionCache, sessions, openings, clock, log }: LaunchDeps,
+  { tickets, cookies, sessionCache, sessions, openings, addressOf, clock, log }: LaunchDeps,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -60,7 +62,7 @@ export async function launch(
   openings.add({
     sessionId,
     openedAt,
-    address: request.socket.remoteAddress?.replace(/^::ffff:/, "") ?? "",
+    address: addressOf(request),
     userAgent: request.headers["user-agent"],
     role: visitor.isSupport ? "support" : visitor.role,
   });

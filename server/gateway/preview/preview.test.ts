@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { openGateway } from "../testing/test-gateway.ts";
@@ -34,6 +36,13 @@ describe("a preview", () => {
       connection: "keep-alive",
       "content-length": "0",
     });
+  });
+
+  test("refuses a request with two hosts", async () => {
+    await using gateway = await openGateway();
+    const socket = connect(gateway.port, "127.0.0.1");
+    socket.end(`GET / HTTP/1.1\r\nhost: ${hostOf(gateway, 3000)}\r\nHost: elsewhere.example\r\nconnection: close\r\n\r\n`);
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   test("relays a single cookie, and tolerates repeated headers", async () => {

@@ -144,6 +144,8 @@ export function createPreview(deps: PreviewDeps): Preview {
   }
 
   function targetOf(request: IncomingMessage): PreviewTarget {
+    // Node ignores a second Host header, and a program in between may have read that one.
+    if (hostCount(request) > 1) throw new AppError("bad_request");
     const target = previews.parseHost(request.headers.host);
     if (!target) throw new AppError("not_found");
     return target;
@@ -151,6 +153,9 @@ export function createPreview(deps: PreviewDeps): Preview {
 
   return { request: handle, upgrade };
 }
+
+const hostCount = ({ rawHeaders }: IncomingMessage) =>
+  rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length;
 
 function daemonPathOf(request: IncomingMessage, { port }: PreviewTarget): string {
   const url = request.url ?? "/";

@@ -141,6 +141,7 @@ export async function openGateway(
     tickets,
     settingsStore: settingsInMemory(),
     hasSupportVisit: async () => options.hasSupportVisit?.() ?? false,
+    addressOf: ({ socket }) => socket.remoteAddress ?? "",
     openings: options.openings ?? { add() {}, connect: () => ({ [Symbol.dispose]() {} }), flush: async () => {} },
     secrets,
     registry,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import { AppError } from "@berth/contract";
+import { AppError, isAppError } from "@berth/contract";
 import { CONSOLE_PATHS, type ConsoleSignIn, type ConsoleViewer, type ViewerKind } from "@berth/contract/console.ts";
 import type { Clock } from "../../clock.ts";
 import type { ConsoleLogins, Login, Viewer } from "../../keys/console-logins.ts";
@@ -33,7 +33,7 @@ export interface ConsoleApiDeps extends OidcRouteDeps {
   ratePerMinute: number;
 }
 
-const ATTEMPTS_PER_MINUTE = 20;
+const FAILURES_PER_MINUTE = 20;
 const Credentials = Type.Object({ secret: Type.String() });
 
 export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes: readonly ConsoleRoute[]): void {
@@ -45,7 +45,9 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes
     if (!allowed) throw new AppError("rate_limited", { retryAfterSeconds: resetSeconds });
   };
   const config = { public: true } as const;
-  const limitAttempts = (request: FastifyRequest) => limit(attempts, request.ip, ATTEMPTS_PER_MINUTE);
+  // Only failures count, and a valid secret is accepted after any number of them: otherwise one caller could lock out all others with
+  // its address, which may be that of a proxy.
+  const countFailure = (request: FastifyRequest) => limit(attempts, request.ip, FAILURES_PER_MINUTE);
 
   async function begin(kind: ViewerKind, { cookie, expiresAt }: Login, request: FastifyRequest, reply: FastifyReply): Promise<Viewer> {
     const viewer = await logins.find(cookie);
@@ -58,7 +60,7 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes
 
   const cookiesOf = (kind: ViewerKind) => consoleCookies(kind, { isSecure: baseUrl.startsWith("https:") });
   addOidcRoutes(app, deps, {
-    limitAttempts,
+    countFailure,
     onSignedIn: async (login, request, reply) => void (await begin("operator", login, request, reply)),
   });
 
@@ -72,8 +74,10 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes
 
     app.post(`${prefix}/login`, { config }, async (request, reply): Promise<ConsoleViewer> => {
       admit(request, reply);
-      await limitAttempts(request);
-      const login = await signIn(kind, parseRequiredBody(request, Credentials).secret);
+      const login = await signIn(kind, parseRequiredBody(request, Credentials).secret).catch(async (error: unknown) => {
+        if (isAppError(error, "unauthorized")) await countFailure(request);
+        throw error;
+      });
       return toConsoleViewer(await begin(kind, login, request, reply));
     });
 

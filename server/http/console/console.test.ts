@@ -76,6 +76,8 @@ describe("a login to the console", () => {
     const statuses: number[] = [];
     for (let i = 0; i < 21; i++) statuses.push((await signIn("/console", "wrong")).status);
     expect(statuses).toEqual([...Array<number>(20).fill(401), 429]);
+    // Others may come from the same address, which may be that of a proxy.
+    expect((await signIn("/console", (await newToken()).token)).status).toBe(200);
     await clock.advance(2 * MINUTE);
   });
 

@@ -11,7 +11,7 @@ import { findPartnerFast, type Partner } from "../../store/partners/partners.ts"
 import { requireStore } from "../operations/health.ts";
 import { parseCreate } from "../session-format/session-requests.ts";
 import { renderHomePage, renderOpenFailure, type Opening } from "./home-page.ts";
-import { isLocalCaller, isSameOrigin } from "./local-caller.ts";
+import { isLocalCaller, isSameOrigin } from "../requests/local-caller.ts";
 
 export interface HomeDeps {
   sessions: Sessions;

@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Counter, Histogram, type Registry } from "prom-client";
 import { AppError } from "@berth/contract";
-import { isLoopbackHost, isLoopbackUrl } from "../../network/loopback.ts";
+import { isLoopbackUrl } from "../../network/loopback.ts";
+import { isLoopbackCaller } from "../requests/local-caller.ts";
 
 export interface MetricsDeps {
   registry: Registry;
@@ -36,7 +37,7 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseU
   });
 
   app.get("/metrics", { config: { public: true } }, async (request, reply) => {
-    if (metricsToken === null && (isPublic || !isFromThisMachine(request))) throw new AppError("forbidden", { message: NEEDS_TOKEN });
+    if (metricsToken === null && (isPublic || !isLoopbackCaller(request))) throw new AppError("forbidden", { message: NEEDS_TOKEN });
     if (metricsToken !== null && !isSameText(request.headers.authorization ?? "", `Bearer ${metricsToken}`))
       throw new AppError("unauthorized");
     return reply
@@ -47,9 +48,6 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseU
 }
 
 const NEEDS_TOKEN = "Metrics need a token on this server: set BERTH_METRICS_TOKEN and send it as a bearer token";
-
-const isFromThisMachine = ({ ip, headers }: FastifyRequest): boolean =>
-  isLoopbackHost(ip.replace(/^::ffff:/, "")) && headers["x-forwarded-for"] === undefined;
 
 const isSameText = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -84,6 +84,9 @@ describe("operations", () => {
         /berth_http_request_duration_seconds_count\{method="GET",route="\/healthz",status="200"\} 1/,
       );
       expect((await app.call("GET", "/metrics", { key: null, headers: { "x-forwarded-for": "192.0.2.1" } })).status).toBe(403);
+      // A website that pointed its own name to this machine.
+      const rebound = connect(app.port, "127.0.0.1").end("GET /metrics HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n");
+      expect(await text(rebound)).toMatch(/^HTTP\/1\.1 403 /);
     }
     {
       // A proxy may hide the address of its client.

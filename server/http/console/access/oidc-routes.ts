@@ -17,8 +17,8 @@ export interface OidcRouteDeps {
 }
 
 export interface OidcHooks {
-  // Throws if the address has tried too often.
-  limitAttempts(request: FastifyRequest): Promise<void>;
+  // Throws if the address has failed too often.
+  countFailure(request: FastifyRequest): Promise<void>;
   // Sets the cookie of the login, and records it.
   onSignedIn(login: Login, request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
@@ -28,7 +28,7 @@ const PENDING_CONTEXT = "console-oidc";
 const HEADERS = { "cache-control": "no-store", "referrer-policy": "no-referrer" };
 
 // Sign-in of operators at an identity provider: a page that leads there, and the one to which the browser comes back.
-export function addOidcRoutes(app: FastifyInstance, deps: OidcRouteDeps, { limitAttempts, onSignedIn }: OidcHooks): void {
+export function addOidcRoutes(app: FastifyInstance, deps: OidcRouteDeps, { countFailure, onSignedIn }: OidcHooks): void {
   const { oidc, logins, secrets, clock, log, baseUrl } = deps;
   if (!oidc) return;
   const isSecure = baseUrl.startsWith("https:");
@@ -42,8 +42,7 @@ export function addOidcRoutes(app: FastifyInstance, deps: OidcRouteDeps, { limit
   const config = { public: true } as const;
 
   app.get(`${CONSOLE_PATHS.operator}/oidc/login`, { config }, (request, reply) =>
-    orExplain(reply, async () => {
-      await limitAttempts(request);
+    orExplain(request, reply, async () => {
       const { url, pending } = await oidc.start();
       const sealed = secrets.seal(JSON.stringify({ ...pending, startedAt: clock.now() }), PENDING_CONTEXT);
       setPending(reply, sealed, PENDING_MS / 1000);
@@ -52,8 +51,7 @@ export function addOidcRoutes(app: FastifyInstance, deps: OidcRouteDeps, { limit
   );
 
   app.get(`${CONSOLE_PATHS.operator}/oidc/callback`, { config }, (request, reply) =>
-    orExplain(reply, async () => {
-      await limitAttempts(request);
+    orExplain(request, reply, async () => {
       const pending = readPending(cookieOf(request, cookieName));
       setPending(reply, "", 0);
       if (!pending) return explain(reply, "expired");
@@ -74,11 +72,12 @@ export function addOidcRoutes(app: FastifyInstance, deps: OidcRouteDeps, { limit
     }
   }
 
-  async function orExplain(reply: FastifyReply, work: () => Promise<FastifyReply>): Promise<FastifyReply> {
+  async function orExplain(request: FastifyRequest, reply: FastifyReply, work: () => Promise<FastifyReply>): Promise<FastifyReply> {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof OidcFailure)) throw error;
+      await countFailure(request);
       log.warn("console.oidc_failed", { fault: error.fault, error: error.cause instanceof Error ? error.cause.message : null });
       return explain(reply, error.fault);
     }

@@ -8,14 +8,16 @@ import { readPeerUser } from "../../network/loopback-peer.ts";
 // - The other end runs as the same user, as root, or as the user who started the server with sudo. Other users of the machine,
 //   and proxies, which have users of their own, are strangers.
 // - The address bar shows this machine. Otherwise a site could point its own name here (DNS rebinding).
-export function isLocalCaller({ ip, headers, raw }: FastifyRequest): boolean {
-  if (!isLoopbackHost(ip.replace(/^::ffff:/, ""))) return false;
-  if (FORWARDED.some((name) => headers[name] !== undefined)) return false;
-  if (!isOwnName(headers.host)) return false;
+export function isLocalCaller(request: FastifyRequest): boolean {
+  if (!isLoopbackCaller(request)) return false;
   if (process.platform !== "linux") return true;
-  const user = readPeerUser(raw.socket);
+  const user = readPeerUser(request.raw.socket);
   return user !== undefined && [0, process.getuid?.(), sudoUser()].includes(user);
 }
+
+// Whether a request comes from this machine, under its own name, and through no proxy. Any user of the machine may have sent it.
+export const isLoopbackCaller = ({ ip, headers }: FastifyRequest): boolean =>
+  isLoopbackHost(ip.replace(/^::ffff:/, "")) && isOwnName(headers.host) && FORWARDED.every((name) => headers[name] === undefined);
 
 // Browsers send the Origin with every form. It must be exactly the page's: a preview on a subdomain of localhost is another one.
 export const isSameOrigin = ({ headers }: FastifyRequest): boolean =>
