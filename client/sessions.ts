@@ -34,6 +34,8 @@ export interface Sessions {
   // get the same session, so this cannot create a second one.
   forUser(externalUserId: string, request?: Omit<CreateSession, "externalUserId">, options?: CallOptions): Promise<Session>;
   get(sessionId: string, options?: CallOptions): Promise<Session>;
+  // Permanently deletes the session and its files. Idempotent.
+  destroy(sessionId: string, options?: CallOptions): Promise<void>;
   // Newest first: `for await (const session of berth.sessions.list({ status: "running" }))`.
   list(filter?: ListSessions): Paged<Session>;
 }
@@ -117,6 +119,9 @@ export function createSessions(send: Transport): Sessions {
     forUser: (externalUserId, request, options) => sessionForUser(sessions, externalUserId, request, options),
     async get(sessionId, { signal } = {}) {
       return bind(await readJson(send({ method: "GET", url: pathOf(sessionId), query: { expand: "details" }, signal })));
+    },
+    async destroy(sessionId, { signal } = {}) {
+      await readJson(send({ method: "DELETE", url: pathOf(sessionId), signal }));
     },
     list: ({ status, externalUserId, metadata = {}, pageSize } = {}) =>
       paged(async (cursor) => {

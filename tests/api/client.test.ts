@@ -62,6 +62,8 @@ test("a session is created, used, paused, resumed, found again and destroyed", a
 
   expect((await session.destroy()).status).toBe("destroyed");
   expect((await session.destroy()).status).toBe("destroyed");
+  await berth.sessions.destroy(session.sessionId);
+  await expect(berth.sessions.destroy("ses_nothing")).rejects.toThrow(SessionNotFoundError);
   await expect(session.launchUrl()).rejects.toThrow(SessionNotFoundError);
 });
 

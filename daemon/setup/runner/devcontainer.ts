@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ExpectedPort } from "@berth/contract/daemon.ts";
 import { parseJsonWithComments } from "./json-with-comments.ts";
@@ -18,14 +18,19 @@ export interface Devcontainer {
 const FILES = [".devcontainer/devcontainer.json", ".devcontainer.json"];
 const USED = new Set(["$schema", "name", "containerEnv", "postCreateCommand", "postStartCommand", "forwardPorts", "portsAttributes"]);
 const FOLDER = "${containerWorkspaceFolder}";
+// Far more than people write. Without a limit, a repository could keep the set-up busy, or make the environment too large for programs.
+const MAX_FILE_BYTES = 256 * 1024;
+const MAX_VARIABLES = 100;
+const MAX_VARIABLE_CHARS = 64 * 1024;
+const MAX_NAMED = 20;
 const VARIABLE = /^(?!BERTH_)[^=\0]{1,128}$/;
 
 // null: the repository has none, or none that can be read, which `tell` explains.
 export function readDevcontainer(root: string, tell: (sentence: string) => void): Devcontainer | null {
-  const file = FILES.find((name) => readText(join(root, name)) !== null);
+  const file = FILES.find((name) => isFile(join(root, name)));
   if (file === undefined) return null;
   try {
-    return toDevcontainer(parseJsonWithComments(readText(join(root, file)) ?? ""), root);
+    return toDevcontainer(parseJsonWithComments(readText(join(root, file))), root);
   } catch (error) {
     tell(`${file} is not used: ${error instanceof Error ? error.message : String(error)}`);
     return null;
@@ -38,8 +43,11 @@ function toDevcontainer(parsed: unknown, root: string): Devcontainer {
   const variables = Object.entries(containerEnv as Record<string, unknown>).map(
     ([name, value]) => [name, withFolder(value, root)] as const,
   );
-  const usable = variables.filter(([name, value]) => VARIABLE.test(name) && value !== null);
-  const unusable = variables.filter((pair) => !usable.includes(pair)).map(([name]) => `containerEnv.${name}`);
+  let chars = 0;
+  const isUsable = ([name, value]: readonly [string, string | null], index: number) =>
+    VARIABLE.test(name) && value !== null && index < MAX_VARIABLES && (chars += name.length + value.length) <= MAX_VARIABLE_CHARS;
+  const usable = new Map(variables.filter(isUsable));
+  const unusable = variables.filter(([name]) => !usable.has(name)).map(([name]) => `containerEnv.${name}`);
   const foreign = (Array.isArray(rest.forwardPorts) ? rest.forwardPorts : []).filter((port) => typeof port !== "number");
   const unused = [
     ...Object.keys(rest).filter((name) => !USED.has(name)),
@@ -52,7 +60,7 @@ function toDevcontainer(parsed: unknown, root: string): Devcontainer {
     postStart: commandsOf(postStartCommand),
     ports: portsOf(rest),
     remarks: [
-      ...(unused.length > 0 ? [`devcontainer.json: these properties do not apply here: ${unused.join(", ")}.`] : []),
+      ...(unused.length > 0 ? [`devcontainer.json: these properties do not apply here: ${listed(unused)}.`] : []),
       ...(image !== undefined && typeof image !== "string" ? ["devcontainer.json: the image is not a string."] : []),
     ],
     image: typeof image === "string" ? image.replaceAll(/[^\x21-\x7e]/g, "").slice(0, MAX_IMAGE_LENGTH) : null,
@@ -87,10 +95,21 @@ function commandsOf(value: unknown): string[][] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(commandsOf) : [];
 }
 
-function readText(file: string): string | null {
+function listed(names: string[]): string {
+  const some = names.slice(0, MAX_NAMED).map((name) => name.slice(0, MAX_LABEL_LENGTH));
+  return [...some, ...(names.length > MAX_NAMED ? [`${names.length - MAX_NAMED} more`] : [])].join(", ");
+}
+
+// A repository may have a link to a device, which has no end.
+function isFile(path: string): boolean {
   try {
-    return readFileSync(file, "utf8");
+    return statSync(path).isFile();
   } catch {
-    return null;
+    return false;
   }
+}
+
+function readText(path: string): string {
+  if (statSync(path).size > MAX_FILE_BYTES) throw new Error(`it is larger than ${MAX_FILE_BYTES / 1024} KiB`);
+  return readFileSync(path, "utf8");
 }

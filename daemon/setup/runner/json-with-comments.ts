@@ -3,7 +3,7 @@ export function parseJsonWithComments(text: string): unknown {
   // Strings are matched first, so that nothing in them counts as a comment or a comma.
   const plain = text
     .replace(/^\uFEFF/, "")
-    .replaceAll(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[^]*?\*\//g, (_, string: string | undefined) => string ?? " ")
+    .replaceAll(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/g, (_, string: string | undefined) => string ?? " ")
     .replaceAll(/("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g, (_, string: string | undefined) => string ?? "");
   return JSON.parse(plain);
 }

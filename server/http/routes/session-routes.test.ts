@@ -120,15 +120,15 @@ describe("the session routes", () => {
     for (const body of [undefined, "", {}, { other: 1 }]) expect((await launch(body)).status).toBe(200);
   });
 
-  test("a PATCH of limits that are fixed at create is refused, and nothing else of it happens", async () => {
+  test("a PATCH of fields that are fixed at create is refused, and nothing else of it happens", async () => {
     const { sessionId } = await create();
     const patch = (body: unknown) => app.call("PATCH", `/api/b2b/sessions/${sessionId}`, { body });
-    for (const field of ["egress", "resources"])
+    for (const field of ["egress", "resources", "envVars", "template", "externalUserId", "autoStartAgent", "volumes"])
       expect(await patch({ metadata: { a: "b" }, [field]: { policy: "none" } })).toMatchObject({
         status: 400,
         json: { details: [{ field }] },
       });
-    expect((await patch({ egress: null, resources: null })).status).toBe(200);
+    expect((await patch({ egress: null, resources: null, unknown: 1 })).status).toBe(200);
     expect((await app.call("GET", `/api/b2b/sessions/${sessionId}?expand=details`)).json).toMatchObject({ metadata: {} });
   });
 

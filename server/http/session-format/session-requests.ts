@@ -101,11 +101,14 @@ export function parseUpdate(body: JsonObject): SessionChange {
   };
 }
 
-// Limits that the sandbox has from its creation. To ignore them like other unknown fields would seem to apply them.
+// What a session has from its creation. To ignore these fields like unknown ones would seem to apply them.
+const FIXED_FIELDS = Object.keys(CreateSession.properties).filter((field) => !Object.hasOwn(UpdateSession.properties, field));
+
 const findFixedFields = (body: JsonObject): FieldFault[] =>
-  ["egress", "resources"]
-    .filter((field) => body[field] !== undefined && body[field] !== null)
-    .map((field) => ({ field, message: "Cannot be changed after the create" }));
+  FIXED_FIELDS.filter((field) => body[field] !== undefined && body[field] !== null).map((field) => ({
+    field,
+    message: "Cannot be changed after the create",
+  }));
 
 const sizeOf = (envVars: Record<string, string>): number =>
   Object.entries(envVars).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
