@@ -55,6 +55,11 @@ describe("an archive", () => {
     expect(files["INCOMPLETE.txt"]).toMatch(/incomplete.*Left out:\nhuge\n$/s);
   });
 
+  test("has no names that lead elsewhere on Windows", async () => {
+    for (const name of ["..\\..\\evil.bat", "C:evil.bat", "plain_name"]) writeFileSync(at(name), name);
+    expect(Object.keys(await readArchive())).toEqual(["..%5C..%5Cevil.bat", "C%3Aevil.bat", "plain_name"]);
+  });
+
   test("stops at its limit of files and of bytes in file names", async () => {
     for (let i = 0; i < 9; i++) writeFileSync(at(`file-${i}`), "");
     const few = await readArchive({ ...LIMITS, files: 5 });

@@ -73,7 +73,7 @@ export async function sendArchive(folder: string, response: ServerResponse, limi
   // Packs exactly `size` bytes, even if the file is growing.
   async function pack(path: string, mtime: Date, file: FileHandle, size: number): Promise<void> {
     const entry: ZipInputFile = {
-      filename: path,
+      filename: portable(path),
       size: 0,
       crc: 0,
       compression: DEFLATED,
@@ -107,6 +107,9 @@ export async function sendArchive(folder: string, response: ServerResponse, limi
     }
   }
 }
+
+// Windows takes these characters for folders and drives, so a name with them could be unpacked outside of the chosen folder.
+const portable = (path: string): string => path.replaceAll("\\", "%5C").replaceAll(":", "%3A");
 
 async function openFile(at: string): Promise<FileHandle | null> {
   return await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
