@@ -72,6 +72,8 @@ export interface Server {
   opensWorkspaces: boolean;
   // Waits for requests in flight. Sandboxes keep running.
   close(): Promise<void>;
+  // What a close waits for, for people.
+  unfinished(): string[];
 }
 
 export interface ServerOptions {
@@ -82,6 +84,8 @@ export interface ServerOptions {
 }
 
 const STEP_TIMEOUT_MS = { local: 45 * SECOND, cluster: 120 * SECOND };
+// How long requests in flight may take when the server stops: less than the whole stop (cli/commands/installation/serve.ts).
+const CLOSE_MS = { local: 10 * SECOND, cluster: 45 * SECOND };
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
 // Not on a cluster, where a warm pod reserves all that its template may use.
 const POOL_MAX = 100;
@@ -261,6 +265,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
           (await examineServer(config, { store, driver, home })).map((finding) => ({ ...finding, cure: finding.cure ?? null })),
       },
       mount: gateway,
+      closeMs: CLOSE_MS[driver.traits.hostBound ? "local" : "cluster"],
     }),
   );
   // Closed before the app, which waits for requests in flight: WebSockets and event streams do not end by themselves.
@@ -276,7 +281,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
     app.drain();
     return closing.disposeAsync();
   };
-  return { url: baseUrl, driver, demo, opensWorkspaces: localPartner !== null, close };
+  return { url: baseUrl, driver, demo, opensWorkspaces: localPartner !== null, close, unfinished: sessionServices.unfinished };
 }
 
 // null: the sandbox has just ended, or the engine does not answer.

@@ -3,7 +3,10 @@ import { findLockHolder } from "@berth/server/data-folder/data-folder-lock.ts";
 import { readProcess } from "@berth/server/drivers/host/process-table.ts";
 import { readFileIfReadable } from "@berth/server/bounded-io/read-small-file.ts";
 
-const STOP_TIMEOUT_MS = 90_000;
+// Longer than a server takes at most to stop by itself.
+const STOP_TIMEOUT_MS = { local: 20_000, cluster: 55_000 };
+// A server that is killed in the end still gets a moment to finish its requests.
+const FORCE_TIMEOUT_MS = 5_000;
 
 // Settings that decide which sandboxes a server acts on.
 const IDENTIFYING_SETTINGS = [
@@ -35,17 +38,25 @@ export async function findServer(dataDir: string, env: Record<string, string | u
   return pid;
 }
 
-// Sends SIGTERM, so that requests in flight finish. Resolves when the process has ended.
-export async function stopServer(pid: number): Promise<void> {
+export const stopTimeout = (driver: string, { force }: { force: boolean }): number =>
+  force ? FORCE_TIMEOUT_MS : STOP_TIMEOUT_MS[driver === "kubernetes" ? "cluster" : "local"];
+
+// Sends SIGTERM, so that requests in flight finish. Resolves when the process has ended. A process that does not end in time is killed
+// with `force`; otherwise this rejects.
+export async function stopServer(pid: number, { timeoutMs, force }: { timeoutMs: number; force: boolean }): Promise<void> {
   const started = readProcess(pid)?.started;
   const isRunning = () => {
     const entry = readProcess(pid);
     return entry !== undefined && entry.started === started && entry.state !== "Z";
   };
   if (isRunning()) process.kill(pid, "SIGTERM");
-  for (const endMs = performance.now() + STOP_TIMEOUT_MS; isRunning();) {
-    if (performance.now() > endMs) throw new Error(`The server (process ${pid}) did not stop within ${STOP_TIMEOUT_MS / 1000} s.`);
-    await delay(50);
+  for (const endMs = performance.now() + timeoutMs; isRunning(); await delay(50)) {
+    if (performance.now() <= endMs) continue;
+    if (!force)
+      throw new Error(
+        `The server (process ${pid}) did not stop within ${timeoutMs / 1000} s, so nothing else was stopped. \`berth down --force\` kills it. Sessions and their files survive that.`,
+      );
+    process.kill(pid, "SIGKILL");
   }
 }
 

@@ -27,16 +27,25 @@ async function readKey({ apiKey, dataDir }: Config): Promise<string> {
   );
 }
 
+// A server that does not hang answers this at once, and other calls within the time that a sandbox needs to start.
+const HEALTH_TIMEOUT_MS = 10_000;
+const CALL_TIMEOUT_MS = 150_000;
+
 const caller =
   (base: string, key: string) =>
   async <T>(path: string, body?: object): Promise<T> => {
+    const fail = (cause: unknown) => {
+      if (cause instanceof Error && cause.name === "TimeoutError")
+        throw new Error(`The server at ${base} does not answer. Look at its log; \`berth down --force\` ends it if it hangs.`, { cause });
+      throw new Error(`No server answers at ${base}. Start it with \`berth serve\`, or set BERTH_PORT to its port.`, { cause });
+    };
+    await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) }).catch(fail);
     const response = await fetch(`${base}${path}`, {
+      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       ...(body && { body: JSON.stringify(body) }),
-    }).catch((cause: unknown) => {
-      throw new Error(`No server answers at ${base}. Start it with \`berth serve\`, or set BERTH_PORT to its port.`, { cause });
-    });
+    }).catch(fail);
     const reply = (await response.json()) as T & ErrorBody;
     if (response.ok) return reply;
     const faults = reply.details?.map(({ field, message }) => `${field}: ${message}`).join(", ");

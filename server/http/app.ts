@@ -80,6 +80,8 @@ export interface AppDeps {
   isTrustedProxy?: (address: string) => boolean;
   // The gateway: it handles its requests before the API sees them.
   mount?: Mount;
+  // How long requests in flight may take when the server stops.
+  closeMs: number;
 }
 
 export interface App extends AsyncDisposable {
@@ -87,9 +89,6 @@ export interface App extends AsyncDisposable {
   // Makes /readyz fail, so that a load balancer stops sending requests. Disposing waits for requests in flight.
   drain(): void;
 }
-
-// How long API requests in flight may take when the server stops: less than the grace period in deploy/kubernetes.
-const CLOSE_MS = 50_000;
 
 // The partner API, health checks, metrics and docs. Fastify is known only in this folder.
 export async function createApp(deps: AppDeps): Promise<App> {
@@ -143,7 +142,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
     drain: () => void (draining = true),
     async [Symbol.asyncDispose]() {
       draining = true;
-      using _closing = connections.begin(CLOSE_MS);
+      using _closing = connections.begin(deps.closeMs);
       await app.close();
     },
   };

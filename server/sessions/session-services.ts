@@ -45,6 +45,8 @@ export interface SessionServices extends AsyncDisposable {
   pool: Pick<Pool, "fill" | "targets">;
   // Repairs the state that an earlier server left, and starts the timers.
   start(): Promise<void>;
+  // The work on sandboxes that has not ended, for people.
+  unfinished(): string[];
 }
 
 export interface SessionServicesDeps extends StepActionsDeps {
@@ -148,6 +150,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     activity,
     reconcile,
     pool,
+    unfinished: steps.describeRunning,
     async start() {
       await setMissingTimeoutActions(store.db, deps.rules.timeoutAction);
       await pausedRetention.begin();

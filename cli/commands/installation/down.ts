@@ -8,7 +8,7 @@ import { deleteDataFolder, hasInstallation, type DeletedFolder } from "../../dow
 import { endInstallation } from "../../down/end.ts";
 import { openInstallation } from "../../down/installation.ts";
 import { describePlan, describeReport, isIdle, type Report } from "../../down/report.ts";
-import { findServer, stopServer } from "../../down/running-server.ts";
+import { findServer, stopServer, stopTimeout } from "../../down/running-server.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { show } from "../../terminal/output.ts";
 
@@ -16,6 +16,7 @@ interface Options {
   json?: boolean;
   yes?: boolean;
   delete?: boolean;
+  force?: boolean;
 }
 
 export const command = build();
@@ -23,6 +24,7 @@ export const command = build();
 function build(): Command {
   const down = new Command()
     .option("--delete", "also delete the files of sessions, the database and the keys")
+    .option("--force", "kill the server if it does not stop within five seconds")
     .option("--yes", "do not ask for confirmation")
     .option("--json", "print JSON");
   return down.action((options: Options) => stopInstallation(options, down));
@@ -53,7 +55,8 @@ async function stopInstallation(options: Options, down: Command): Promise<void> 
 
   const isDone = server === null && isIdle(installation) && !options.delete;
   if (!isDone && !options.yes) await confirm(describePlan({ config, server, installation, deleting: options.delete ?? false }), down);
-  if (server !== null) await stopServer(server);
+  const force = options.force ?? false;
+  if (server !== null) await stopServer(server, { timeoutMs: stopTimeout(config.driver, { force }), force });
   report.server = server;
   stack.use(await lockDataFolder(dataDir));
 

@@ -17,15 +17,18 @@ function build(): Command {
   return new Command().option("--open", "open the start page in a browser, if this is a desktop").action(serve);
 }
 
-// Longer than requests in flight may take when the server closes.
-const EXIT_MS = 20_000;
+// A stop ends by itself after this time, whatever hangs. On a cluster, creates take longer, and deploy/kubernetes gives the server a
+// minute.
+const STOP_MS = { local: 15_000, cluster: 50_000 };
 
 async function serve(options: { open?: boolean }): Promise<void> {
   const { readConfig, describeConfig } = await import("@berth/server/config/config.ts");
   const { config, warnings } = readConfig();
-  const [{ createLog }, { openLossyOutput }] = await Promise.all([
+  const [{ createLog }, { openLossyOutput }, { endAfter, endProcess }, { untilUncaughtError }] = await Promise.all([
     import("@berth/server/log.ts"),
     import("@berth/server/bounded-io/lossy-output.ts"),
+    import("@berth/server/faults/end-process.ts"),
+    import("@berth/server/faults/uncaught-errors.ts"),
   ]);
   openLossyOutput(process.stdout);
   const output = openLossyOutput(process.stderr);
@@ -34,27 +37,29 @@ async function serve(options: { open?: boolean }): Promise<void> {
   log.info("config.read", describeConfig(config));
 
   // Before the start, so that a signal during it still shuts the server down.
-  using signals = listenForSignals();
-  const { untilUncaughtError } = await import("@berth/server/faults/uncaught-errors.ts");
-  const failed = untilUncaughtError(log);
+  let server: Server | undefined;
+  const signal = untilSignal(() => endProcess(130));
+  const reason = Promise.race([signal.then(() => "signal" as const), untilUncaughtError(log).then(() => "failure" as const)]);
+  const beginStop = (why: string) => {
+    log.info("server.stopping", { reason: why });
+    endAfter(STOP_MS[config.driver === "kubernetes" ? "cluster" : "local"], log, () => server?.unfinished() ?? ["the start"]);
+  };
+  void reason.then(beginStop);
   const { startServer } = await import("@berth/server/main.ts");
-  const server = await startServer(config, { log, droppedLogLines: () => output.droppedLines });
+  server = await startServer(config, { log, droppedLogLines: () => output.droppedLines });
   try {
     await finishStart(config, server, options);
   } catch (error) {
-    // Remaining handles must not keep the process alive.
-    setTimeout(() => process.exit(1), EXIT_MS).unref();
+    beginStop("failed start");
     await server.close();
     throw new Error(`The start of the server failed, so it has stopped: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
   }
-  const reason = await Promise.race([signals.first.then(() => "signal" as const), failed.then(() => "failure" as const)]);
-  log.info("server.stopping", { reason });
+  const isFailed = (await reason) === "failure";
   await server.close();
   log.info("server.stopped");
-  // Remaining handles of a failed server must not keep the process alive.
-  if (reason === "failure") process.exit(1);
+  endProcess(isFailed ? 1 : 0);
 }
 
 async function finishStart(config: Config, server: Server, options: { open?: boolean }): Promise<void> {
@@ -67,19 +72,21 @@ async function finishStart(config: Config, server: Server, options: { open?: boo
   setLateFlags();
 }
 
-// `first` resolves at the first signal. A second one ends the process at once, unless it comes within a second: the terminal and
-// programs such as npx may both forward one Ctrl-C. After the disposal, a signal ends the process as usual.
-function listenForSignals(): Disposable & { first: Promise<void> } {
-  const { promise: first, resolve } = Promise.withResolvers<void>();
+// Resolves at the first signal, and calls `onSecond` at the next one, unless it comes at once: the terminal and programs such as npm
+// both pass on one Ctrl-C.
+function untilSignal(onSecond: () => void): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
   let firstMs: number | undefined;
   const onSignal = () => {
-    if (firstMs !== undefined && performance.now() - firstMs > 1000) process.exit(130);
+    if (firstMs !== undefined && performance.now() - firstMs > SAME_SIGNAL_MS) onSecond();
     firstMs ??= performance.now();
     resolve();
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
-  return { first, [Symbol.dispose]: () => void process.off("SIGINT", onSignal).off("SIGTERM", onSignal) };
+  return promise;
 }
+
+const SAME_SIGNAL_MS = 500;
 
 async function startMessage(config: Config, { url, driver, demo, opensWorkspaces }: Server): Promise<string> {
   const { probeDrivers } = await import("@berth/server/drivers/index.ts");

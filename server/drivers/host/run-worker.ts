@@ -24,6 +24,8 @@ export interface RunResult {
 }
 
 const MAX_OUTPUT_BYTES = 64 * 1024;
+// A program that was killed may leave a child that holds its output open for ever.
+const LAST_OUTPUT_MS = 1000;
 const running = new Map<number, ChildProcess>();
 
 const serverPid = process.ppid;
@@ -32,7 +34,7 @@ const serverPid = process.ppid;
 process.getBuiltinModule("node:v8").setFlagsFromString("--no-opt");
 
 process.on("disconnect", () => process.exit());
-// A terminal and some supervisors signal all processes of the server, which needs this one until it has stopped.
+// Some supervisors signal all processes of the server, which needs this one until it has stopped.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
 process.on("message", (order: RunOrder) => {
@@ -73,6 +75,7 @@ function start({ id, command, args, env, timeoutMs, quiet }: RunOrder & { type: 
   };
   child.once("error", (error) => finish(null, error));
   child.once("close", (code) => finish(code));
+  child.once("exit", (code) => setTimeout(() => finish(code), LAST_OUTPUT_MS));
 }
 
 function hold({ id, command, args, env }: RunOrder & { type: "hold" }): void {
@@ -89,6 +92,7 @@ function hold({ id, command, args, env }: RunOrder & { type: "hold" }): void {
   };
   child.once("error", (error) => finish(null, error.message));
   child.once("close", (code) => finish(code, errors.trim()));
+  child.once("exit", (code) => setTimeout(() => finish(code, errors.trim()), LAST_OUTPUT_MS));
 }
 
 function report(result: RunResult | RunReady): void {

@@ -38,6 +38,16 @@ describe("a program of the host", () => {
     expect(await run("sh", ["-c", "sleep 1 & exit 0"], { quiet: true })).toEqual({ code: 0, output: "" });
   });
 
+  test("is not waited for because of a child that holds its output", async () => {
+    const pid = Number((await run("sh", ["-c", "sleep 1000 & echo $!; kill -9 $$"])).output);
+    process.kill(pid, "SIGKILL");
+  });
+
+  test("does not get the signals of the server's process group", async () => {
+    const group = async (pid: string) => (await mustRun("ps", ["-o", "pgid=", "-p", pid])).trim();
+    expect((await run("sh", ["-c", "ps -o pgid= -p $$"])).output.trim()).not.toBe(await group(String(process.pid)));
+  });
+
   test("does not wait for programs that run at the same time", async () => {
     const stop = new AbortController();
     const slow = run("sleep", ["60"], { signal: stop.signal });

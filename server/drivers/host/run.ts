@@ -109,6 +109,9 @@ function startWorker(): ChildProcess {
     execArgv: WORKER_FLAGS,
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env },
     stdio: "ignore",
+    // A process group of its own: Ctrl-C in a terminal signals the server's whole group, and would end a `mount` or a runtime in the
+    // middle of its work.
+    detached: true,
   });
   started.unref();
   started.on("message", (message: RunResult | RunReady) => ("pid" in message ? readying.get(message.id)?.(message) : finish(message)));

@@ -118,6 +118,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     registry: new Registry(),
     metricsToken: null,
     ratePerMinute: 0,
+    closeMs: 10_000,
     localPartner: null,
     console: {
       logins: createConsoleLogins({ store, clock, authenticate, hasRule: (rule) => oidc?.hasRule(rule) ?? false }),

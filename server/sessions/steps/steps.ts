@@ -29,6 +29,8 @@ export interface Steps {
   run(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<void>;
   // Waits until no step runs here.
   idle(): Promise<void>;
+  // The steps that run here, for people.
+  describeRunning(): string[];
 }
 
 // A step under the lease of this server, and what to record in the transaction that ends it.
@@ -67,7 +69,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, log, observer
     const previous = running.get(id);
     const stop = new AbortController();
     const settled = (previous ? interrupt(previous) : Promise.resolve()).then(() => work(step, stop.signal));
-    const entry = { stop, settled: settled.catch(() => {}) };
+    const entry = { stop, settled: settled.catch(() => {}), step: step.session.state };
     running.set(id, entry);
     return settled.finally(() => {
       if (running.get(id) === entry) running.delete(id);
@@ -132,10 +134,13 @@ export function createSteps({ transitions, actions, stepTimeoutMs, log, observer
     while (running.size > 0) await Promise.all([...running.values()].map((entry) => entry.settled));
   }
 
-  return { begin, perform, leaveIn, left, run, idle };
+  const describeRunning = () => [...running].map(([id, { step }]) => `${step} ${id}`);
+
+  return { begin, perform, leaveIn, left, run, idle, describeRunning };
 }
 
 interface RunningStep {
+  step: string;
   stop: AbortController;
   settled: Promise<unknown>;
 }

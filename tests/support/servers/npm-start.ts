@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { findLockHolder } from "../../../server/data-folder/data-folder-lock.ts";
+import { readProcesses } from "../../../server/drivers/host/process-table.ts";
 import { isReady } from "./berth.ts";
 import type { CliPlace } from "./cli.ts";
 import { destroySandboxes } from "./destroy-sandboxes.ts";
@@ -20,7 +22,7 @@ export interface NpmStart extends CliPlace, AsyncDisposable {
   // The server's process id, or null if no server runs.
   serverPid(): Promise<number | null>;
   signalGroup(signal: NodeJS.Signals): void;
-  // Resolves when the server and the command have ended.
+  // Resolves when all processes of the group have ended.
   ended(): Promise<void>;
 }
 
@@ -71,6 +73,8 @@ export async function runNpmStart(command: string, extra: Record<string, string>
     serverPid,
     signalGroup,
     async ended() {
+      // A process of the group may outlive the shell. A zombie has ended.
+      while (readProcesses().some(({ group, state }) => group === shell.pid && state !== "Z")) await delay(20);
       await exited;
     },
     async [Symbol.asyncDispose]() {
