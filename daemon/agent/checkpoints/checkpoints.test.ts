@@ -1,5 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -58,7 +70,7 @@ test("a restore writes changed and deleted files, removes new ones, and can itse
   expect([read("a.ts"), read("src"), read("made/by/agent.txt")]).toEqual(["new", "a file", "made"]);
 });
 
-test("a restore touches no file that it cannot bring back: large, ignored, linked or generated", async () => {
+test("a restore touches no file that it cannot bring back: large, ignored or generated", async () => {
   await using resources = new AsyncDisposableStack();
   const { checkpoints, write, read, at } = await setUp(resources);
   execFileSync("git", ["init", "--quiet", at(".")]);
@@ -66,9 +78,8 @@ test("a restore touches no file that it cannot bring back: large, ignored, linke
   write(".env", "SECRET=1");
   write("large.bin", "x".repeat(2000));
   write("node_modules/package/index.js", "1");
-  write("link", "will be a link");
   const first = await checkpoints.take();
-  expect(first.note).toBe("Not included: 1 large file.");
+  expect(first.note).toBe("Not included: 1 large or unreadable file.");
 
   // The new rules ignore nothing, so the ignored file now looks like a new one.
   write(".gitignore", "");
@@ -77,13 +88,72 @@ test("a restore touches no file that it cannot bring back: large, ignored, linke
   write("large.bin", "y".repeat(2000));
   write("larger.bin", "z".repeat(3000));
   write("node_modules/package/index.js", "2");
-  rmSync(at("link"));
-  symlinkSync(".env", at("link"));
   const { written, removed, left } = await checkpoints.restore(first.id!);
   expect([written, removed]).toEqual([[".gitignore"], ["build/output.js"]]);
-  expect(left.toSorted()).toEqual(["large.bin", "larger.bin", "link"]);
+  expect(left.toSorted()).toEqual(["large.bin", "larger.bin"]);
   expect([read(".env"), read("larger.bin"), read("node_modules/package/index.js")]).toEqual(["SECRET=2", "z".repeat(3000), "2"]);
-  expect(read("link")).toBe("SECRET=2");
+});
+
+test("a restore brings back links, setuid, empty folders and the permissions of folders, also in a folder that is read-only", async () => {
+  await using resources = new AsyncDisposableStack();
+  const { checkpoints, write, at } = await setUp(resources);
+  const describe = (path: string) => {
+    const stats = lstatSync(at(path), { throwIfNoEntry: false });
+    if (!stats) return null;
+    if (stats.isSymbolicLink()) return `link to ${readlinkSync(at(path))}`;
+    return `${(stats.mode & 0o7777).toString(8)} ${stats.isDirectory() ? "folder" : readFileSync(at(path), "latin1")}`;
+  };
+  const paths = ["tool", "locked", "locked/a", "empty", "to-file", "to-link", "to-folder", "dangling", "folder", "folder/x", "made", "new-link"];
+  const state = () => Object.fromEntries(paths.map((path) => [path, describe(path)]));
+  write("tool", "run");
+  chmodSync(at("tool"), 0o4755);
+  write("locked/a", "\xe9");
+  chmodSync(at("locked/a"), 0o444);
+  chmodSync(at("locked"), 0o2555);
+  mkdirSync(at("empty"));
+  chmodSync(at("empty"), 0o700);
+  symlinkSync("tool", at("to-file"));
+  write("to-link", "a file");
+  write("folder/x", "x");
+  symlinkSync("folder", at("to-folder"));
+  symlinkSync("nowhere", at("dangling"));
+  const before = state();
+  const { id } = await checkpoints.take();
+
+  write("tool", "changed");
+  chmodSync(at("tool"), 0o755);
+  chmodSync(at("locked"), 0o755);
+  rmSync(at("locked/a"));
+  write("locked/a", "a");
+  chmodSync(at("locked"), 0o555);
+  rmSync(at("empty"), { recursive: true });
+  for (const path of ["to-file", "to-link", "to-folder", "dangling"]) rmSync(at(path));
+  write("to-file", "was a link");
+  symlinkSync("tool", at("to-link"));
+  write("to-folder/deep/file", "was a link");
+  rmSync(at("folder"), { recursive: true });
+  symlinkSync("locked", at("folder"));
+  mkdirSync(at("made"));
+  symlinkSync("/etc/passwd", at("new-link"));
+  const after = state();
+
+  const restored = await checkpoints.restore(id!);
+  expect(restored.left).toEqual([]);
+  expect(state()).toEqual(before);
+  await checkpoints.restore(restored.before.id!);
+  expect(state()).toEqual(after);
+});
+
+test("two writes within one tick of the file system's clock are told apart", async () => {
+  await using resources = new AsyncDisposableStack();
+  const { checkpoints, write, read } = await setUp(resources);
+  for (let round = 0; round < 20; round++) {
+    write("a", "1");
+    const { id } = await checkpoints.take();
+    write("a", "2");
+    await checkpoints.restore(id!);
+    expect(read("a")).toBe("1");
+  }
 });
 
 test("a workspace with too many files has no checkpoint, and the note says so", async () => {

@@ -8,6 +8,8 @@ export interface ObjectStore {
   put(bytes: Uint8Array): Promise<string>;
   // Throws if the content is missing or damaged: programs of the user can write to this folder.
   read(hash: string): Promise<Buffer>;
+  // The bytes that `put` has written since the last `keepOnly`. Before the first one they are not known, and infinite.
+  readonly addedBytes: number;
   // Removes all others. Returns the number of bytes that remain.
   keepOnly(hashes: ReadonlySet<string>): Promise<number>;
 }
@@ -15,7 +17,12 @@ export interface ObjectStore {
 export function openObjectStore(folder: string): ObjectStore {
   const fileOf = (hash: string) => join(folder, hash.slice(0, 2), hash.slice(2));
 
+  let addedBytes = Infinity;
+
   return {
+    get addedBytes() {
+      return addedBytes;
+    },
     async put(bytes) {
       const hash = hashOf(bytes);
       const file = fileOf(hash);
@@ -26,6 +33,7 @@ export function openObjectStore(folder: string): ObjectStore {
         await using handle = await open(temporary, "wx", 0o600);
         await handle.writeFile(bytes);
         await rename(temporary, file);
+        addedBytes += bytes.byteLength;
       } catch (error) {
         await rm(temporary, { force: true });
         throw error;
@@ -39,6 +47,7 @@ export function openObjectStore(folder: string): ObjectStore {
     },
     async keepOnly(hashes) {
       let total = 0;
+      addedBytes = 0;
       for (const prefix of await readdir(folder).catch(() => [])) {
         for (const rest of await readdir(join(folder, prefix)).catch(() => [])) {
           const file = join(folder, prefix, rest);

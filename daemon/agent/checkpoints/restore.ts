@@ -1,16 +1,16 @@
-import { randomBytes } from "node:crypto";
-import { chmod, lstat, rename, rm, rmdir, unlink, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { TEMPORARY_PREFIX } from "../../files/walk.ts";
+import { mkdir, rmdir } from "node:fs/promises";
 import type { Workspace } from "../../files/workspace.ts";
-import { type KeptFile, type Manifest, versionOf } from "./manifest.ts";
+import { isSame, type Kept, type KeptFile, type Manifest } from "./manifest.ts";
 import type { ObjectStore } from "./object-store.ts";
+import { openFolders } from "./open-folders.ts";
+import { pinRealParent, replacePath, type Wanted } from "./replace-path.ts";
 import { isBelow } from "./workspace-files.ts";
 
-// The paths of a restore.
+// The paths of a restore. Folders are only named if nothing but their permissions has changed.
 export interface Restored {
   written: string[];
   removed: string[];
+  folders: string[];
   // They differ from the checkpoint and stay as they are: too large to keep, changed meanwhile, or not replaceable.
   left: string[];
 }
@@ -24,45 +24,68 @@ export interface RestoreOptions {
 }
 
 export async function restoreFiles({ workspace, objects, target, now }: RestoreOptions): Promise<Restored> {
-  const restored: Restored = { written: [], removed: [], left: [] };
+  const restored: Restored = { written: [], removed: [], folders: [], left: [] };
+  const surplus = [...now.entries].filter(
+    ([path, { kind }]) => target.entries.get(path)?.kind !== kind && (target.entries.has(path) || !isBelow(path, target.ignored)),
+  );
+  const missing = [...target.entries].filter(([path, wanted]) => !isSame(wanted, now.entries.get(path)));
+  await using folders = await openFolders(
+    workspace,
+    [...surplus, ...missing].map(([path]) => path),
+  );
 
-  // Removals come first, because a file may take the place of a folder, or a folder that of a file.
-  for (const [path, present] of now.files) {
-    if (target.files.has(path) || isBelow(path, target.ignored)) continue;
-    const isRemoved = await attempt(() => remove(path, present));
-    (isRemoved ? restored.removed : restored.left).push(path);
+  // Removals come first, because a file may take the place of a folder, or a folder that of a file. A folder follows its contents.
+  for (const [path, present] of surplus.toReversed()) {
+    if (present.kind === "folder") await attempt(() => removeFolder(path));
+    else if (!(await attempt(() => remove(path, present)))) restored.left.push(path);
+    else if ((target.entries.get(path)?.kind ?? "folder") === "folder") restored.removed.push(path);
   }
-  for (const [path, wanted] of target.files) {
-    const present = now.files.get(path);
-    if (isEqual(wanted, present)) continue;
-    const isWritten = await attempt(() => write(path, wanted, present));
-    (isWritten ? restored.written : restored.left).push(path);
+  for (const [path, wanted] of missing) {
+    const present = now.entries.get(path);
+    if (wanted.kind === "folder") {
+      if (!(await attempt(() => restoreFolder(path, wanted.mode)))) restored.left.push(path);
+      else if (present?.kind === "folder") restored.folders.push(path);
+      continue;
+    }
+    const isWritten = await attempt(() => write(path, wanted, present?.kind === wanted.kind ? present : undefined));
+    if (isWritten) restored.written.push(path);
+    else if (!restored.left.includes(path)) restored.left.push(path);
   }
-  return restored;
+  return { ...restored, removed: restored.removed.toSorted() };
 
-  async function remove(path: string, present: KeptFile): Promise<boolean> {
-    await using parent = await workspace.pinParent(path);
-    if (!(await isUnchanged(parent.at, present))) return false;
-    await unlink(parent.at);
-    await removeEmptyFolders(workspace.root, dirname(path));
+  async function remove(path: string, present: Kept): Promise<boolean> {
+    if (present.kind === "file" && present.hash === null) return false;
+    return await replacePath(workspace, { path, present, wanted: null });
+  }
+
+  // A folder with files that are not part of checkpoints stays.
+  async function removeFolder(path: string): Promise<boolean> {
+    await using parent = await pinRealParent(workspace, path);
+    return await rmdir(parent.at).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async function restoreFolder(path: string, mode: number): Promise<boolean> {
+    await using parent = await pinRealParent(workspace, path);
+    if (now.entries.get(path)?.kind !== "folder") await mkdir(parent.at, { mode: 0o700 });
+    folders.closeWith(path, mode);
     return true;
   }
 
-  async function write(path: string, wanted: KeptFile, present: KeptFile | undefined): Promise<boolean> {
-    if (wanted.hash === null) return false;
-    const bytes = await objects.read(wanted.hash);
-    await using parent = await workspace.pinParent(path, { makeFolders: true });
-    const temporary = join(parent.folder, TEMPORARY_PREFIX + randomBytes(8).toString("hex"));
-    try {
-      await writeFile(temporary, bytes, { flag: "wx" });
-      await chmod(temporary, wanted.mode);
-      if (!(await isUnchanged(parent.at, present))) return false;
-      await rename(temporary, parent.at);
-      return true;
-    } finally {
-      await rm(temporary, { force: true });
-    }
+  async function write(path: string, wanted: Exclude<Kept, { kind: "folder" }>, present: Kept | undefined): Promise<boolean> {
+    if (present?.kind === "file" && present.hash === null) return false;
+    const content = await contentOf(objects, wanted);
+    return content !== null && (await replacePath(workspace, { path, present, wanted: content }));
   }
+}
+
+// null if the content was not kept.
+export async function contentOf(objects: ObjectStore, kept: Exclude<Kept, { kind: "folder" }>): Promise<Wanted> {
+  if (kept.kind === "link") return kept;
+  const { hash, mode }: KeptFile = kept;
+  return hash === null ? null : { kind: "file", bytes: await objects.read(hash), mode };
 }
 
 // A file that fails stays as it is, and the others are restored.
@@ -72,27 +95,5 @@ async function attempt(work: () => Promise<boolean>): Promise<boolean> {
   } catch (error) {
     console.error("A file could not be restored:", error);
     return false;
-  }
-}
-
-const isEqual = (wanted: KeptFile, present: KeptFile | undefined): boolean =>
-  present !== undefined &&
-  wanted.mode === present.mode &&
-  (wanted.hash === null ? wanted.version === present.version : wanted.hash === present.hash);
-
-// Whether the path still is what the checkpoint of the present files says: a file whose content is kept there, or nothing.
-async function isUnchanged(at: string, present: KeptFile | undefined): Promise<boolean> {
-  const stats = await lstat(at, { bigint: true }).catch(() => null);
-  if (stats === null || present === undefined) return stats === null && present === undefined;
-  return present.hash !== null && versionOf(stats) === present.version;
-}
-
-async function removeEmptyFolders(root: string, folder: string): Promise<void> {
-  for (let path = folder; path !== "." && path !== ""; path = dirname(path)) {
-    try {
-      await rmdir(join(root, path));
-    } catch {
-      return;
-    }
   }
 }

@@ -33,10 +33,11 @@ export function createRestores({ checkpoints, isBusy }: RestoresDeps): Restores 
   };
 }
 
-export function describe({ written, removed, left }: Restored): string {
+export function describe({ written, removed, folders, left }: Restored): string {
   const done = [
     ...(written.length > 0 ? [`restored ${count(written.length, "file")}`] : []),
     ...(removed.length > 0 ? [`removed ${count(removed.length, "new file")}`] : []),
+    ...(folders.length > 0 ? [`restored the permissions of ${count(folders.length, "folder")}`] : []),
   ].join(" and ");
   const sentence = done === "" ? "No file was different." : `${done[0]?.toUpperCase()}${done.slice(1)}.`;
   if (left.length === 0) return sentence;

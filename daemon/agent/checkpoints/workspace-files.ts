@@ -9,20 +9,29 @@ import type { Environment } from "../../processes/environment.ts";
 const TIMEOUT_MS = 10_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
-// The regular files that belong to a checkpoint: all but generated folders and what Git ignores. null if there are too many.
-export async function listFiles(root: string, ignored: ReadonlySet<string>, max: number): Promise<string[] | null> {
-  const files: string[] = [];
+export interface FoundPath {
+  path: string;
+  kind: "file" | "link" | "folder";
+}
+
+// All that belongs to a checkpoint: everything but generated folders and what Git ignores. null if there is too much.
+export async function listPaths(root: string, ignored: ReadonlySet<string>, max: number): Promise<FoundPath[] | null> {
+  const found: FoundPath[] = [];
   const stack = [""];
   for (let folder = stack.pop(); folder !== undefined; folder = stack.pop()) {
     for (const entry of await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      if (ignored.has(path)) continue;
-      if (entry.isFile() && !entry.name.startsWith(TEMPORARY_PREFIX)) files.push(path);
-      else if (entry.isDirectory() && !GENERATED_FOLDERS.has(entry.name)) stack.push(path);
+      if (ignored.has(path) || entry.name.startsWith(TEMPORARY_PREFIX)) continue;
+      if (entry.isFile()) found.push({ path, kind: "file" });
+      else if (entry.isSymbolicLink()) found.push({ path, kind: "link" });
+      else if (entry.isDirectory() && !GENERATED_FOLDERS.has(entry.name)) {
+        found.push({ path, kind: "folder" });
+        stack.push(path);
+      }
     }
-    if (files.length > max) return null;
+    if (found.length > max) return null;
   }
-  return files.toSorted();
+  return found.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 // The files and whole folders that Git ignores. Without Git, or outside a repository, that is none.
@@ -51,3 +60,5 @@ export function isBelow(path: string, folders: ReadonlySet<string>): boolean {
   for (let at = path.length; at > 0; at = path.lastIndexOf("/", at - 1)) if (folders.has(path.slice(0, at))) return true;
   return false;
 }
+
+export const isGenerated = (path: string): boolean => path.split("/").some((name) => GENERATED_FOLDERS.has(name));
