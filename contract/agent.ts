@@ -90,6 +90,7 @@ export type ConversationItem = { id: string; atMs: number } &
     | { kind: "assistant"; text: string }
     | { kind: "thought"; text: string }
     | ToolItem
+    | ChangesItem
     // One per turn; replaced as a whole when the agent changes it.
     | { kind: "plan"; entries: PlanEntry[] }
     | PermissionItem
@@ -122,9 +123,48 @@ export interface ToolItem {
 export type ToolContent =
   // Markdown or plain output, truncated to 64 KiB.
   | { type: "text"; text: string }
-  // An edit of a file. `oldText` is null for a new file.
-  // `review` is what a person has decided about it, by the index of the hunk.
-  | { type: "diff"; path: string; oldText: string | null; newText: string; review?: Record<number, ReviewDecision> };
+  // An edit as the agent announces it, before it is made. A finished tool has none: the item of the kind `changes` says what happened.
+  | { type: "diff"; path: string; hunks: ChangeHunk[] };
+
+// The files that changed during a turn, whoever changed them: the daemon compares the files before the turn with those after it. One
+// per turn that changed something, and replaced while the turn goes on.
+export interface ChangesItem {
+  kind: "changes";
+  // The ids of the checkpoints before and after the turn. The second is null during the turn, and then nothing can be reviewed.
+  before: string;
+  after: string | null;
+  files: FileChange[];
+  // What the list leaves out, and who else may have changed files. For people.
+  note?: string;
+}
+
+export interface FileChange {
+  path: string;
+  kind: "added" | "modified" | "deleted";
+  // Only for texts.
+  linesAdded?: number;
+  linesRemoved?: number;
+  // What lines cannot show: other permissions, a link, a binary file. For people.
+  note?: string;
+  // Someone saved the file in the workspace during the turn, so a part of the change may be theirs.
+  saved?: true;
+  // The parts that a person can accept or reject. A file that is not a text is one part without lines. Empty if the file is too large
+  // to bring back.
+  hunks: ChangeHunk[];
+}
+
+// Changes close to each other, with a few lines of context.
+export interface ChangeHunk {
+  lines: DiffLine[];
+  // How many further lines it has. They are too many to send.
+  hiddenLines?: number;
+  decision?: ReviewDecision;
+}
+
+export interface DiffLine {
+  kind: "added" | "removed" | "same";
+  text: string;
+}
 
 export type ReviewDecision = "accepted" | "rejected";
 
@@ -186,8 +226,17 @@ export type AgentCommand =
   | { type: "model"; conversationId: string; modelId: string }
   // Restores the files to the checkpoint of an item. The response is an item of the kind `restore`.
   | { type: "restore"; conversationId: string; itemId: string }
-  // Remembers what a person has decided about hunks of a tool's diff. It changes no file.
-  | { type: "review"; conversationId: string; itemId: string; path: string; hunks: number[]; decision: ReviewDecision }
+  // Decides about hunks of a file in an item of the kind `changes`, or about all hunks that are undecided. `rejected` returns them to
+  // their state before the turn, and `undecided` takes a decision back. Refused with `changed` if that would touch a later change.
+  | {
+      type: "review";
+      requestId?: string;
+      conversationId: string;
+      itemId: string;
+      path: string;
+      hunks?: number[];
+      decision: ReviewDecision | "undecided";
+    }
   | { type: "delete"; conversationId: string };
 
 // The difference to git's HEAD or, without git, to the files at the start of the session.

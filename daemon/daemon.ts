@@ -113,7 +113,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     ...controlRoutes(),
     ...execRoutes({ environment, workspace, pauses }),
     ...fileRoutes({ workspace, onList: watcher.include }),
-    ...contentRoutes({ workspace }),
+    ...contentRoutes({ workspace, onWrite: agent.noteSave }),
     ...trashRoutes({ workspace, folder: join(BERTH_HOME, ".berth/trash") }),
     ...ignoredRoutes({ workspace, environment }),
     ...findRoutes({ workspace }),

@@ -90,12 +90,10 @@ export type ConversationItem = { id: string; atMs: number } & (
       toolKind: string;
       status: "pending" | "running" | "completed" | "failed";
       locations: { path: string; line?: number }[];
-      content: (
-        | { type: "text"; text: string }
-        | { type: "diff"; path: string; oldText: string | null; newText: string; review?: Record<number, "accepted" | "rejected"> }
-      )[];
+      content: ({ type: "text"; text: string } | { type: "diff"; path: string; hunks: AgentHunk[] })[];
       input?: string;
     }
+  | { kind: "changes"; before: string; after: string | null; files: AgentFileChange[]; note?: string }
   | { kind: "plan"; entries: { text: string; status: "pending" | "in_progress" | "completed"; priority: "high" | "medium" | "low" }[] }
   | {
       kind: "permission";
@@ -107,6 +105,23 @@ export type ConversationItem = { id: string; atMs: number } & (
   | { kind: "notice"; level: "info" | "error"; text: string }
   | { kind: "restore"; text: string; checkpoint: Checkpoint }
 );
+
+// A file that changed during a turn.
+export interface AgentFileChange {
+  path: string;
+  kind: "added" | "modified" | "deleted";
+  linesAdded?: number;
+  linesRemoved?: number;
+  note?: string;
+  saved?: true;
+  hunks: AgentHunk[];
+}
+
+export interface AgentHunk {
+  lines: { kind: "added" | "removed" | "same"; text: string }[];
+  hiddenLines?: number;
+  decision?: "accepted" | "rejected";
+}
 
 // The files of the workspace before a turn. `id` is null if they could not be copied.
 export interface Checkpoint {

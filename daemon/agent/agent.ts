@@ -5,7 +5,6 @@ import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { notFound } from "../http/errors.ts";
 import type { Environment } from "../processes/environment.ts";
-import { readForAgent, writeForAgent } from "./agent-files.ts";
 import { type AgentHandlers, runningPids } from "./connection.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions.ts";
@@ -18,6 +17,7 @@ import { type ImageStore, openImageStore } from "./prompts/image-store.ts";
 import { createPromptQueue, type PromptQueue } from "./prompt-queue.ts";
 import { createRunner, type Runner } from "./runner.ts";
 import { createThread, type Thread } from "./thread.ts";
+import { createReviews, type Reviews } from "./turn-changes/reviews.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
 // The agent behind the routes (routes.ts), which load this module on first use.
@@ -41,6 +41,9 @@ export interface Agent {
   sessions: AgentSessions;
   images: ImageStore;
   restores: Restores;
+  reviews: Reviews;
+  // A person saves a file of the workspace.
+  noteSave(path: string): void;
   // The process of the agent, if it is running.
   pids(): number[];
   // Milliseconds since the agent last worked: 0 while it does, null if it never did.
@@ -74,6 +77,8 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       const thread = bySession(sessionId);
       if (!thread) sessions.keepEarly(sessionId, update);
       else if (!thread.replaying || CURRENT_STATE.has(update.sessionUpdate)) thread.live.apply(update);
+      const isToolEnd = update.sessionUpdate === "tool_call_update" && (update.status === "completed" || update.status === "failed");
+      if (isToolEnd) thread?.turn?.changes?.refresh();
     },
     permission(request) {
       const thread = bySession(request.sessionId);
@@ -81,8 +86,6 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       lastWorkedMs = performance.now();
       return thread ? turns.ask(thread, request) : Promise.resolve({ outcome: { outcome: "cancelled" } });
     },
-    readFile: readForAgent,
-    writeFile: ({ sessionId, path, content }) => writeForAgent(workspace, path, content, bySession(sessionId)?.live),
   };
 
   const runner = createRunner({
@@ -102,7 +105,10 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
   const checkpoints = createCheckpoints({ workspace: files, environment, folder: join(folder, "checkpoints") });
   const images = openImageStore(join(folder, "images"));
   const queue = createPromptQueue(() => turns);
-  const restores = createRestores({ checkpoints, isBusy: () => [...threads.values()].some(({ turn }) => turn !== null) });
+  const turnsInProgress = () => [...threads.values()].flatMap(({ turn }) => turn ?? []);
+  const isBusy = () => turnsInProgress().length > 0;
+  const restores = createRestores({ checkpoints, isBusy });
+  const reviews = createReviews({ workspace: files, checkpoints, isBusy });
   const turns = createTurns({
     runner,
     sessions,
@@ -160,6 +166,8 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     sessions,
     images,
     restores,
+    reviews,
+    noteSave: (path) => turnsInProgress().forEach(({ changes }) => changes?.noteSave(path)),
     pids: runningPids,
     idleMs() {
       if ([...threads.values()].some(({ turn }) => turn && turn.waiting.size === 0)) return 0;

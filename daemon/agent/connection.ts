@@ -9,11 +9,9 @@ import {
   methods,
   ndJsonStream,
   PROTOCOL_VERSION,
-  type ReadTextFileRequest,
   type RequestPermissionRequest,
   type RequestPermissionResponse,
   type SessionNotification,
-  type WriteTextFileRequest,
 } from "@agentclientprotocol/sdk";
 import { withTimeout } from "../io/with-timeout.ts";
 import { preferForOomKill } from "../processes/oom-score.ts";
@@ -51,8 +49,6 @@ export interface ConnectOptions {
 export interface AgentHandlers {
   update(notification: SessionNotification): void;
   permission(request: RequestPermissionRequest): Promise<RequestPermissionResponse>;
-  readFile(request: ReadTextFileRequest): Promise<string>;
-  writeFile(request: WriteTextFileRequest): Promise<void>;
 }
 
 // The message is for the user.
@@ -99,8 +95,6 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
   const { agent } = client({ name: "berth" })
     .onNotification(methods.client.session.update, ({ params }) => handlers.update(params))
     .onRequest(methods.client.session.requestPermission, ({ params }) => handlers.permission(params))
-    .onRequest(methods.client.fs.readTextFile, async ({ params }) => ({ content: await handlers.readFile(params) }))
-    .onRequest(methods.client.fs.writeTextFile, async ({ params }) => (await handlers.writeFile(params), {}))
     .connect(stream);
 
   const kill = () => killGroup(child);
@@ -109,7 +103,8 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
       agent.request(methods.agent.initialize, {
         protocolVersion: PROTOCOL_VERSION,
         clientInfo: { name: "berth", version: "0.1.0" },
-        clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: false },
+        // No `fs`: two edits of one file would read it before either writes, and its texts cannot carry every encoding.
+        clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
       }),
       failedToSpawn,
       endedEarly(command, ended),

@@ -5,7 +5,6 @@ import { requiredText as text } from "../http/body.ts";
 import { badRequest, toAppError } from "../http/errors.ts";
 import { parseMessage } from "../http/sockets.ts";
 import type { Agent } from "./agent.ts";
-import { reviewDiff } from "./conversations/review.ts";
 import { parsePrompt } from "./prompts/prompt-content.ts";
 import type { Thread } from "./thread.ts";
 
@@ -82,7 +81,7 @@ export function attachPanel(agent: Agent, socket: WebSocket, allows: Allows): vo
       case "restore":
         return await agent.restores.restore(thread(command.conversationId), text(command.itemId, "itemId"));
       case "review":
-        return reviewDiff(thread(command.conversationId).live, command);
+        return await agent.reviews.review(thread(command.conversationId), command);
       case "delete":
         return agent.remove(text(command.conversationId, "conversationId"));
       default:

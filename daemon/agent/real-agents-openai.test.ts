@@ -39,11 +39,11 @@ function testAgent(agent: TestAgent): void {
     expect(readdirSync(running.daemon.workspace)).not.toContain(running.daemon.workspace.split("/")[1]);
     const { id } = events[0]!.type === "conversation" ? events[0].conversation : { id: "" };
     const { items } = (await running.daemon.fetch(`/agent/conversations/${id}`)).json;
-    expect(items.map((item: ConversationItem) => item.kind)).toEqual(["user", "tool", "permission", "assistant"]);
+    expect(items.map((item: ConversationItem) => item.kind)).toEqual(["user", "tool", "permission", "assistant", "changes"]);
     expect(items[1]).toMatchObject({ title: agent.writeTitle("driven.txt"), status: "completed" });
-    expect(items[1]?.kind === "tool" && items[1].content).toContainEqual(
-      expect.objectContaining({ type: "diff", path: "driven.txt", newText: "hello\n" }),
-    );
+    expect(items[4]).toMatchObject({
+      files: [{ path: "driven.txt", kind: "added", hunks: [{ lines: [{ kind: "added", text: "hello" }] }] }],
+    });
 
     // Closing the connection cancels the turn.
     running.model.script = [{ sayAndHang: "Wait for" }];

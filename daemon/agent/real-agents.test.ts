@@ -47,8 +47,9 @@ function testAgent(agent: TestAgent): void {
     expect(readFileSync(join(running.daemon.workspace, "hello.txt"), "utf8")).toBe("hello\n");
     const tool = await first.sees("tool", (item) => item.status === "completed");
     expect(tool).toMatchObject({ toolKind: "edit", title: agent.writeTitle("hello.txt") });
-    const diffs = tool.content.filter((content) => content.type === "diff");
-    expect(diffs).toEqual([{ type: "diff", path: "hello.txt", oldText: null, newText: "hello\n" }]);
+    const { files } = await first.sees("changes", (item) => item.after !== null);
+    const hunks = [{ lines: [{ kind: "added", text: "hello" }] }];
+    expect(files).toEqual([{ path: "hello.txt", kind: "added", linesAdded: 1, linesRemoved: 0, hunks }]);
     expect((await first.sees("assistant")).text).toBe("I wrote the file for you.");
     expect(first.messages.filter((message) => message.type === "append").length).toBeGreaterThan(2);
     await expect.poll(() => second.items()).toEqual(first.items());
@@ -79,10 +80,13 @@ function testAgent(agent: TestAgent): void {
     const seen = JSON.stringify(running.model.requests.findLast(({ body }) => JSON.stringify(body).includes("Make b three"))?.body);
     expect(["src/a.ts", "const selected = unsaved;"].filter((part) => !seen.includes(part))).toEqual([]);
     expect(readFileSync(join(running.daemon.workspace, "src/a.ts"), "utf8")).toBe("const a = 1;\nconst b = 3;\n");
-    const { content } = await panel.sees("tool", (item) => item.status === "completed");
-    const [diff, ...more] = content.filter((part) => part.type === "diff");
-    expect(more).toEqual([]);
-    expect(diff).toMatchObject({ path: "src/a.ts", oldText: expect.stringContaining("b = 2"), newText: expect.stringContaining("b = 3") });
+    const { files } = await panel.sees("changes", (item) => item.after !== null);
+    const lines = [
+      { kind: "same", text: "const a = 1;" },
+      { kind: "removed", text: "const b = 2;" },
+      { kind: "added", text: "const b = 3;" },
+    ];
+    expect(files).toEqual([{ path: "src/a.ts", kind: "modified", linesAdded: 1, linesRemoved: 1, hunks: [{ lines }] }]);
 
     // The files can be restored to their state before the prompt, and that can be undone.
     const id = await created(panel);

@@ -23,6 +23,8 @@ export interface AgentRoutes {
   save(): void;
   // Stops the agent and writes the conversations to disk.
   stop(): void;
+  // See Agent.noteSave.
+  noteSave(path: string): void;
   // The process of the agent, if it is running.
   pids(): number[];
   // See Agent.idleMs.
@@ -63,6 +65,7 @@ export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
         );
     },
     save: () => agent?.save(),
+    noteSave: (path) => agent?.noteSave(path),
     stop() {
       agent?.stop();
       agent?.save();

@@ -1,6 +1,7 @@
 import type { PermissionItem, PromptRequest } from "@berth/contract/agent.ts";
 import type { AgentConnection } from "./connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
+import type { TurnChanges } from "./turn-changes/turn-changes.ts";
 import type { TurnProcesses } from "./turn-processes.ts";
 
 // A conversation together with the agent's session for it and the turn in progress.
@@ -33,6 +34,8 @@ export interface Turn {
   processes: TurnProcesses | null;
   // Pending permission requests, by item id.
   waiting: Map<string, (outcome: PermissionItem["outcome"]) => void>;
+  // The files that change meanwhile. null before the first checkpoint, and without one.
+  changes: TurnChanges | null;
   // Ends the turn without the agent's answer.
   abandon: (error: Error) => void;
   // Resolves when the turn has ended, for whatever reason.

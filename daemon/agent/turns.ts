@@ -12,6 +12,7 @@ import type { ImageStore } from "./prompts/image-store.ts";
 import { promptContent } from "./prompts/prompt-content.ts";
 import type { Runner } from "./runner.ts";
 import { afterStop, type Thread, type Turn } from "./thread.ts";
+import { trackTurn } from "./turn-changes/turn-changes.ts";
 import { watchTurnProcesses } from "./turn-processes.ts";
 
 export interface Turns {
@@ -54,6 +55,7 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
       shared: false,
       processes: null,
       waiting: new Map(),
+      changes: null,
       abandon: abandoned.reject,
       over: over.promise,
     };
@@ -84,6 +86,7 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
     for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
     settleTools(live);
     live.endText();
+    await turn.changes?.finish();
     thread.turn = null;
     over.resolve();
     live.changeHead({ busy: false });
@@ -91,7 +94,7 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
   }
 
   async function runTurn(thread: Thread, turn: Turn, given: Prompt, said: ConversationItem): Promise<StopReason> {
-    const [connection] = await Promise.all([openSession(thread), saveFiles(thread.live, said)]);
+    const [connection] = await Promise.all([openSession(thread), saveFiles(thread.live, turn, said)]);
     // The turn was cancelled or abandoned while the agent was starting.
     if (turn.cancelled || thread.turn !== turn) return "cancelled";
     const capabilities = connection.about.agentCapabilities?.promptCapabilities ?? {};
@@ -114,9 +117,11 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
     return connection;
   }
 
-  async function saveFiles(live: LiveConversation, said: ConversationItem): Promise<void> {
+  async function saveFiles(live: LiveConversation, turn: Turn, said: ConversationItem): Promise<void> {
     const checkpoint = await checkpoints.take();
     live.replace({ ...said, checkpoint } as ConversationItem);
+    if (checkpoint.id === null) return;
+    turn.changes = trackTurn({ checkpoints, live, promptId: said.id, before: checkpoint.id, isShared: () => turn.shared });
   }
 
   async function prepare(thread: Thread): Promise<void> {

@@ -11,10 +11,10 @@ import { sendJson } from "../http/reply.ts";
 import type { Call, Route } from "../http/route.ts";
 import { attachment, requiredPath } from "./files.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
-import { syncFolder, type Workspace } from "./workspace.ts";
+import { parsePath, syncFolder, type Workspace } from "./workspace.ts";
 
 // Reads and writes the bytes of files. Both directions stream, so memory does not grow with the file.
-export function contentRoutes({ workspace }: { workspace: Workspace }): Route[] {
+export function contentRoutes({ workspace, onWrite }: { workspace: Workspace; onWrite: (path: string) => void }): Route[] {
   const read = (call: Call) => readContent(workspace, requiredPath(call.query.get("path")), call);
   return [
     { method: "GET", path: "/files/content", handle: read },
@@ -24,6 +24,7 @@ export function contentRoutes({ workspace }: { workspace: Workspace }): Route[] 
       path: "/files/content",
       async handle({ request, response, query }) {
         const { created, ...written } = await writeContent(workspace, requiredPath(query.get("path")), request);
+        onWrite(parsePath(written.path));
         response.setHeader("ETag", written.etag);
         sendJson(response, created ? 201 : 200, written);
       },

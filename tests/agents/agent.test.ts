@@ -49,9 +49,9 @@ function testAgent(agent: TestAgent): void {
     expect(String(await berth.api.readFile(sandboxId, "hello.txt"))).toBe("hello\n");
     const tools = messages.flatMap((message) => (message.type === "item" && message.item.kind === "tool" ? [message.item] : []));
     expect(tools.at(-1)).toMatchObject({ status: "completed", title: agent.writeTitle("hello.txt") });
-    expect(tools.at(-1)?.content.filter(({ type }) => type === "diff")).toEqual([
-      { type: "diff", path: "hello.txt", oldText: null, newText: "hello\n" },
-    ]);
+    const changes = messages.flatMap((message) => (message.type === "item" && message.item.kind === "changes" ? [message.item] : []));
+    const hunks = [{ lines: [{ kind: "added", text: "hello" }] }];
+    expect(changes.at(-1)?.files).toEqual([{ path: "hello.txt", kind: "added", linesAdded: 1, linesRemoved: 0, hunks }]);
     expect(model.requests.length).toBeGreaterThanOrEqual(2);
     expect(model.requests.every(({ headers }) => headers.authorization === `Bearer ${MODEL_KEY}`)).toBe(true);
     expect(await calls.sandbox("GET", "/changes")).toMatchObject({ changes: [{ path: "hello.txt", kind: "added" }] });

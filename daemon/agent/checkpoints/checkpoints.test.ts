@@ -103,7 +103,20 @@ test("a restore brings back links, setuid, empty folders and the permissions of 
     if (stats.isSymbolicLink()) return `link to ${readlinkSync(at(path))}`;
     return `${(stats.mode & 0o7777).toString(8)} ${stats.isDirectory() ? "folder" : readFileSync(at(path), "latin1")}`;
   };
-  const paths = ["tool", "locked", "locked/a", "empty", "to-file", "to-link", "to-folder", "dangling", "folder", "folder/x", "made", "new-link"];
+  const paths = [
+    "tool",
+    "locked",
+    "locked/a",
+    "empty",
+    "to-file",
+    "to-link",
+    "to-folder",
+    "dangling",
+    "folder",
+    "folder/x",
+    "made",
+    "new-link",
+  ];
   const state = () => Object.fromEntries(paths.map((path) => [path, describe(path)]));
   write("tool", "run");
   chmodSync(at("tool"), 0o4755);

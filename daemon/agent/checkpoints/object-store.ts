@@ -60,4 +60,4 @@ export function openObjectStore(folder: string): ObjectStore {
   };
 }
 
-const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+export const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");

@@ -29,7 +29,8 @@ export async function openFolders(workspace: Workspace, paths: string[]): Promis
   return {
     closeWith: (path, mode) => void modes.set(path, mode),
     async [Symbol.asyncDispose]() {
-      for (const [folder, mode] of [...modes].toSorted().toReversed()) await withFolder(workspace, folder, (at) => chmod(at, mode));
+      for (const [folder, mode] of [...modes].toSorted(([a], [b]) => (a < b ? 1 : -1)))
+        await withFolder(workspace, folder, (at) => chmod(at, mode));
     },
   };
 }

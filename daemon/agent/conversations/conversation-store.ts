@@ -65,7 +65,14 @@ function parse(path: string): (SavedConversation & { lines: number }) | null {
   if (!saved || !/^conv_[0-9a-f]{16}$/.test(saved.head.id)) return null;
   // A conversation of an earlier version lacks these fields.
   const { models = null, commands = [], queue = [] } = saved.head as Partial<Conversation>;
-  return { ...saved, head: { ...saved.head, models, commands, queue, busy: false }, items: [...items.values()], lines };
+  return { ...saved, head: { ...saved.head, models, commands, queue, busy: false }, items: [...items.values()].map(upgrade), lines };
+}
+
+// Tools of an earlier version have diffs with two texts instead of hunks.
+function upgrade(item: ConversationItem): ConversationItem {
+  if (item.kind !== "tool") return item;
+  const content = item.content.filter((part) => part.type !== "diff" || Array.isArray(part.hunks));
+  return content.length === item.content.length ? item : { ...item, content };
 }
 
 function parseLine(text: string): Line | null {

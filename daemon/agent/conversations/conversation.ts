@@ -10,7 +10,10 @@ export interface LiveConversation {
   readonly items: ReadonlyMap<string, ConversationItem>;
   apply(update: SessionUpdate): void;
   add(item: NewItem): ConversationItem;
+  // Adds it at the end if there is none with its id.
   replace(item: ConversationItem): void;
+  // Shows an item to those who are watching, and keeps nothing.
+  preview(item: ConversationItem): void;
   // The item of a tool call. Created here if the agent asks for permission before it has announced the call.
   tool(call: ToolCallUpdate): ConversationItem & ToolItem;
   changeHead(change: Partial<Conversation>): void;
@@ -47,6 +50,7 @@ export function createConversation({ head, items: known, workspace, onChange }: 
     apply,
     add,
     replace,
+    preview: (item) => onChange({ type: "item", conversationId, item }, null),
     tool,
     changeHead,
     endText,
@@ -157,4 +161,4 @@ export function createConversation({ head, items: known, workspace, onChange }: 
   }
 }
 
-const newItemId = () => `item_${randomBytes(8).toString("hex")}`;
+export const newItemId = () => `item_${randomBytes(8).toString("hex")}`;

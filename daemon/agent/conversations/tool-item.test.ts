@@ -4,18 +4,6 @@ import { planOf, toolItem } from "./tool-item.ts";
 
 const item = (call: object, old: Parameters<typeof toolItem>[1] = null) => toolItem({ toolCallId: "1", ...call }, old, "/workspace");
 
-// In the format of opencode 1.18.
-const PATCH = `===================================================================
---- /workspace/a.ts
-+++ /workspace/a.ts
-@@ -1,3 +1,3 @@
- one
--two
-+zwei
- three
-\\ No newline at end of file
-`;
-
 describe("the item of a tool call", () => {
   test("has paths relative to the workspace, whatever folder the agent resolves them against", () => {
     const locations = [{ path: "/workspace/src/a.ts", line: 3 }, { path: "/etc/hosts" }];
@@ -26,31 +14,29 @@ describe("the item of a tool call", () => {
     expect(item({ title: "workspace/b.ts", locations: [{ path: "/workspace/workspace/b.ts" }] }).title).toBe("workspace/b.ts");
   });
 
-  test("shows a diff for a file that opencode has created, and none for a file whose old text is unknown", () => {
-    const rawInput = { filePath: "/workspace/new.ts", content: "new\n" };
-    const written = (exists: boolean) => item({ status: "completed", kind: "edit", rawInput, rawOutput: { metadata: { exists } } });
-    expect(written(false)).toMatchObject({
-      title: "new.ts",
-      content: [{ type: "diff", path: "new.ts", oldText: null, newText: "new\n" }],
-    });
-    expect(written(true).content).toEqual([]);
+  test("shows an edit that the agent announces until the tool is done", () => {
+    const content = [{ type: "diff", path: "/workspace/a.ts", oldText: "one\ntwo\n", newText: "one\nzwei\n" }];
+    const pending = item({ title: "Edit", kind: "edit", content });
+    const lines = [
+      { kind: "same", text: "one" },
+      { kind: "removed", text: "two" },
+      { kind: "added", text: "zwei" },
+    ];
+    expect(pending.content).toEqual([{ type: "diff", path: "a.ts", hunks: [{ lines }] }]);
+    expect(item({ status: "completed" }, pending)).toMatchObject({ content: [], locations: [{ path: "a.ts" }] });
+    expect(item({ status: "completed", content }, pending).content).toEqual([]);
   });
 
-  test("shows the files of opencode's patch unless they already have a diff", () => {
+  test("names the files of opencode's tools, which it reports in its own format", () => {
     const files = [
-      { filePath: "/workspace/a.ts", type: "update", patch: PATCH },
-      { filePath: "/workspace/b.ts", type: "add", patch: "--- /workspace/b.ts\n+++ /workspace/b.ts\n@@ -0,0 +1,1 @@\n+new\n" },
+      { filePath: "/workspace/a.ts", type: "update" },
+      { filePath: "/workspace/b.ts", movePath: "/workspace/c.ts", type: "move" },
     ];
     const title = "Success. Updated the following files:\nM workspace/a.ts\nA workspace/b.ts";
     const call = { status: "completed", kind: "edit", title, rawOutput: { metadata: { files } } };
-    const added = { type: "diff", path: "b.ts", oldText: null, newText: "new\n" } as const;
-    expect(item(call)).toMatchObject({
-      title: "a.ts, b.ts",
-      content: [{ type: "diff", path: "a.ts", oldText: "one\ntwo\nthree\n", newText: "one\nzwei\nthree\n" }, added],
-    });
-    const whole = { type: "diff", path: "/workspace/a.ts", oldText: "before", newText: "after" };
-    const previous = item({ content: [whole] });
-    expect(item(call, previous).content).toEqual([{ ...whole, path: "a.ts" }, added]);
+    expect(item(call)).toMatchObject({ title: "a.ts, c.ts", locations: [{ path: "a.ts" }, { path: "c.ts" }] });
+    const written = item({ status: "completed", kind: "edit", rawInput: { filePath: "/workspace/new.ts", content: "new" } });
+    expect(written.locations).toEqual([{ path: "new.ts" }]);
   });
 
   test("keeps fields that an update omits", () => {

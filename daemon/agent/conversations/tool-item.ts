@@ -1,6 +1,8 @@
 import type { ContentBlock, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { PlanEntry, ToolContent, ToolItem } from "@berth/contract/agent.ts";
-import { fieldOf, type FileEdit, opencodeEdits } from "./opencode-edits.ts";
+import { showHunks } from "../turn-changes/shown-hunks.ts";
+import { compareTexts } from "../turn-changes/text-change.ts";
+import { fieldOf, touchedPaths } from "./touched-paths.ts";
 
 const MAX_TEXT = 64 * 1024;
 const MAX_INPUT = 16 * 1024;
@@ -11,28 +13,27 @@ const MAX_TITLE = 500;
 
 // Updates the item of a tool call with the agent's latest message.
 export function toolItem(call: ToolCallUpdate, old: ToolItem | null, workspace: string): ToolItem {
-  const edits = opencodeEdits(call);
-  const content = mergeContent(old?.content ?? [], call.content, workspace);
-  const locations = locationsOf(call, workspace) ?? old?.locations ?? [];
+  const status = statusOf(call.status) ?? old?.status ?? "pending";
+  const locations = locationsOf(call, old, workspace);
+  const content = call.content ? call.content.slice(0, MAX_CONTENTS).flatMap((part) => convert(part, workspace)) : (old?.content ?? []);
   return {
     kind: "tool",
-    title:
-      edits.length > 0
-        ? edits
-            .map(({ path }) => shorten(path, workspace))
-            .join(", ")
-            .slice(0, MAX_TITLE)
-        : titleOf(call, old, locations, workspace),
+    title: titleOf(call, old, locations, workspace),
     toolKind: toolKindOf(call.kind ?? old?.toolKind),
-    status: statusOf(call.status) ?? old?.status ?? "pending",
+    status,
     locations,
-    content: withEdits(content, edits, workspace),
+    content: status === "completed" || status === "failed" ? content.filter(({ type }) => type !== "diff") : content,
     ...inputOf(call.rawInput, old?.input),
   };
 }
 
-function locationsOf({ locations }: ToolCallUpdate, workspace: string): ToolItem["locations"] | undefined {
-  return locations?.slice(0, MAX_LOCATIONS).map(({ path, line }) => ({ path: shorten(path, workspace), ...(line ? { line } : {}) }));
+// The agent's own locations, which may have lines, and the other files that it names.
+function locationsOf(call: ToolCallUpdate, old: ToolItem | null, workspace: string): ToolItem["locations"] {
+  const named = call.locations?.map(({ path, line }) => ({ path: shorten(path, workspace), ...(line ? { line } : {}) }));
+  const locations = named ?? old?.locations ?? [];
+  const others = touchedPaths(call).map((path) => shorten(path, workspace));
+  const missing = others.filter((path) => !locations.some((location) => location.path === path));
+  return [...locations, ...missing.map((path) => ({ path }))].slice(0, MAX_LOCATIONS);
 }
 
 // Some agents do not announce a plan, but maintain a to-do list with a tool.
@@ -64,29 +65,13 @@ export function textOf(content: ContentBlock): string {
   }
 }
 
-// Keeps the diffs of writes through the daemon (agent-files.ts) when the agent sends its own content.
-function mergeContent(old: ToolContent[], content: ToolCallContent[] | null | undefined, workspace: string): ToolContent[] {
-  if (!content) return old;
-  const fresh = content.slice(0, MAX_CONTENTS).flatMap((part) => convert(part, workspace));
-  const replaced = pathsIn(fresh);
-  return [...old.filter((part) => part.type === "diff" && !replaced.has(part.path)), ...fresh];
-}
-
-// An existing diff covers the whole file, so it takes precedence.
-function withEdits(content: ToolContent[], edits: FileEdit[], workspace: string): ToolContent[] {
-  const shown = pathsIn(content);
-  const missing = edits.filter(({ path }) => !shown.has(shorten(path, workspace))).slice(0, MAX_CONTENTS);
-  return [...content, ...missing.flatMap((edit) => convert({ type: "diff", ...edit }, workspace))];
-}
-
-const pathsIn = (content: ToolContent[]) => new Set(content.flatMap((part) => (part.type === "diff" ? [part.path] : [])));
-
 function convert(part: ToolCallContent, workspace: string): ToolContent[] {
   if (part.type === "diff") {
-    const { oldText = null, newText } = part;
+    const { oldText, newText } = part;
     const path = shorten(part.path, workspace);
     const tooLarge = (oldText?.length ?? 0) + newText.length > MAX_DIFF;
-    return [tooLarge ? { type: "text", text: `${path} has changed (too large to show)` } : { type: "diff", path, oldText, newText }];
+    const change = tooLarge ? null : compareTexts(oldText == null ? null : Buffer.from(oldText), Buffer.from(newText));
+    return change ? [{ type: "diff", path, hunks: showHunks(change, { left: MAX_TEXT }).hunks }] : [];
   }
   if (part.type !== "content") return [];
   const shown = textOf(part.content);
@@ -97,6 +82,12 @@ function convert(part: ToolCallContent, workspace: string): ToolContent[] {
 // directory.
 function titleOf(call: ToolCallUpdate, old: ToolItem | null, locations: ToolItem["locations"], workspace: string): string {
   const title = call.title ?? old?.title ?? call.name ?? "Tool";
+  // opencode's tool `apply_patch` lists the files below a headline.
+  if (title.includes("\n") && locations.length > 0)
+    return locations
+      .map(({ path }) => path)
+      .join(", ")
+      .slice(0, MAX_TITLE);
   const file = locations.find(({ path }) => title === `${workspace.slice(1)}/${path}`);
   return (file?.path ?? title.replaceAll(`${workspace}/`, "")).slice(0, MAX_TITLE);
 }

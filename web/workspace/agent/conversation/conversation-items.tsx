@@ -4,6 +4,8 @@ import type { ConversationItem } from "@berth/contract/agent.ts";
 import { useWorkspace } from "../../state/context.ts";
 import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { Markdown } from "../../parts/markdown.tsx";
+import { changesLast } from "./changes-last.ts";
+import { ChangesCard } from "./changes-card.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { PermissionRequest } from "./permission-request.tsx";
 import { Plan } from "./plan.tsx";
@@ -20,7 +22,7 @@ export function ConversationItems({ conversationId, items }: { conversationId: s
     <div className="items-frame">
       <div ref={list} className="log" role="log" aria-label="Conversation" aria-busy={busy} tabIndex={0} onScroll={onScroll}>
         <div className="items">
-          {items.map((item) => (
+          {changesLast(items).map((item) => (
             <Item key={item.id} conversationId={conversationId} item={item} isLastSaid={item.id === lastSaid} busy={busy} />
           ))}
           {busy && <div className="working" role="status" aria-label="The agent is working" />}
@@ -105,7 +107,9 @@ function Item({ conversationId, item, isLastSaid, busy }: ItemProps): ReactNode 
         </details>
       );
     case "tool":
-      return <ToolCard conversationId={conversationId} tool={item} />;
+      return <ToolCard tool={item} />;
+    case "changes":
+      return <ChangesCard conversationId={conversationId} item={item} />;
     case "plan":
       return <Plan entries={item.entries} icon={<ListTodo size={14} />} />;
     case "permission":

@@ -16,14 +16,12 @@ import {
 } from "lucide-react";
 import type { ToolItem } from "@berth/contract/agent.ts";
 import { useWorkspace } from "../../state/context.ts";
-import { useAgent } from "../../state/use-agent.ts";
 import { nameOf } from "../../text/paths.ts";
 import { openFile } from "../../state/actions/open-actions.ts";
-import { FileEdit } from "./edits/file-edit.tsx";
+import { HunkLines } from "./edits/hunk-lines.tsx";
 
 // One tool call of the agent: what it did, whether it succeeded and, when expanded, the result.
-export function ToolCard({ conversationId, tool }: { conversationId: string; tool: ToolItem & { id: string } }) {
-  const agent = useAgent();
+export function ToolCard({ tool }: { tool: ToolItem }) {
   const Icon = icons[tool.toolKind];
   const diffs = tool.content.filter((content) => content.type === "diff");
   const texts = tool.content.filter((content) => content.type === "text");
@@ -37,13 +35,13 @@ export function ToolCard({ conversationId, tool }: { conversationId: string; too
       </summary>
       <div className="tool-body">
         {tool.locations.length > 0 && diffs.length === 0 && <Locations locations={tool.locations} />}
-        {diffs.map((diff) => (
-          <FileEdit
-            key={diff.path}
-            diff={diff}
-            isDone={tool.status === "completed"}
-            onReview={(review) => agent.review(conversationId, tool.id, review)}
-          />
+        {diffs.map(({ path, hunks }) => (
+          <div key={path} className="edit" role="group" aria-label={`Planned edit of ${path}`}>
+            <p className="edit-note">Planned: {path}</p>
+            {hunks.map((hunk, index) => (
+              <HunkLines key={index} hunk={hunk} label={`Planned changes to ${path}`} />
+            ))}
+          </div>
         ))}
         {tool.input && diffs.length === 0 && <pre className="tool-text">{tool.input}</pre>}
         {texts.map(({ text }, index) => (

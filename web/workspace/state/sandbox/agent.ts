@@ -110,8 +110,14 @@ export function createAgent({ api, notices, mayEdit }: { api: Api; notices: Noti
     unqueue: (conversationId: string, queuedId: string) => send({ type: "unqueue", conversationId, queuedId }),
     sendQueued: (conversationId: string, queuedId: string) => send({ type: "sendQueued", conversationId, queuedId }),
     restore: (conversationId: string, itemId: string) => send({ type: "restore", conversationId, itemId }),
-    review: (conversationId: string, itemId: string, review: { path: string; hunks: number[]; decision: ReviewDecision }) =>
-      send({ type: "review", conversationId, itemId, ...review }),
+    review: (
+      conversationId: string,
+      itemId: string,
+      review: { path: string; hunks?: number[]; decision: ReviewDecision | "undecided" },
+    ) => {
+      store.setState({ refusal: null });
+      send({ type: "review", conversationId, itemId, ...review });
+    },
     // The message box shows the prompt from now on.
     takeReturnedPrompt(): Prompt | null {
       const { returnedPrompt } = store.getState();

@@ -1,104 +1,111 @@
-import { Check, Undo2 } from "lucide-react";
-import { useMemo, useState } from "react";
-import type { ReviewDecision } from "@berth/contract/agent.ts";
+import { Check, ChevronRight, Undo2 } from "lucide-react";
+import { useState } from "react";
+import type { ChangeHunk, FileChange, ReviewDecision } from "@berth/contract/agent.ts";
 import { openFile } from "../../../state/actions/open-actions.ts";
 import { useWorkspace } from "../../../state/context.ts";
 import { tabFor } from "../../../state/tabs/tab.ts";
-import { countLines, type Hunk, hunksOf } from "./line-diff.ts";
-import { type FileDiff, rejectHunks } from "./reject-hunks.ts";
+import { HunkLines } from "./hunk-lines.tsx";
 
-const MAX_LINES = 60;
+export type Decide = (review: { path: string; hunks?: number[]; decision: ReviewDecision | "undecided" }) => void;
 
 export interface FileEditProps {
-  diff: FileDiff;
-  // Remembers the decision.
-  onReview: (review: { path: string; hunks: number[]; decision: ReviewDecision }) => void;
-  // The agent may still change a running edit.
-  isDone: boolean;
+  file: FileChange;
+  // null while the agent may still change the file, and for people who only read.
+  onDecide: Decide | null;
+  startsOpen: boolean;
 }
 
-// One file that the agent has changed. A person accepts or rejects the whole edit, or its hunks.
-export function FileEdit({ diff, onReview, isDone }: FileEditProps) {
+// One file that changed during a turn. A person accepts or rejects the whole change, or its hunks.
+export function FileEdit({ file, onDecide, startsOpen }: FileEditProps) {
   const workspace = useWorkspace();
-  const { path, oldText, newText, review = {} } = diff;
-  const hunks = useMemo(() => hunksOf(oldText ?? "", newText), [oldText, newText]);
-  const [working, setWorking] = useState(false);
-  const { added, removed } = countLines(hunks);
-  const undecided = hunks.flatMap((_hunk, index) => (review[index] === undefined ? index : []));
-
-  const decide = async (decision: ReviewDecision, chosen: number[]) => {
-    setWorking(true);
-    const work = async () => decision === "rejected" && (await rejectHunks(workspace, diff, chosen));
-    if (await workspace.notices.attempt(`Could not reject the change to ${path}`, work)) onReview({ path, hunks: chosen, decision });
-    setWorking(false);
-  };
-  const canDecide = isDone && !working && workspace.mayEdit;
+  const { path, kind, linesAdded, linesRemoved } = file;
+  const [isOpen, setOpen] = useState(startsOpen);
 
   return (
     <div className="edit" role="group" aria-label={`Edit of ${path}`}>
       <div className="edit-head">
+        <button
+          type="button"
+          className="edit-toggle"
+          aria-expanded={isOpen}
+          aria-label={isOpen ? `Hide the changes to ${path}` : `Show the changes to ${path}`}
+          onClick={() => setOpen(!isOpen)}
+        >
+          <ChevronRight size={13} className="chevron" />
+        </button>
+        <span className={`edit-kind ${kind}`} title={kindNames[kind]}>
+          {kindLetters[kind]}
+        </span>
         <button type="button" className="path truncate" onClick={() => openFile(workspace, path)} title={`Open ${path}`}>
           {path}
         </button>
-        <span className="good">+{added}</span>
-        <span className="bad">−{removed}</span>
+        {linesAdded !== undefined && <span className="good">+{linesAdded}</span>}
+        {linesRemoved !== undefined && <span className="bad">−{linesRemoved}</span>}
         <button type="button" className="button small" onClick={() => workspace.layout.openTab(tabFor("diff", path))}>
           Compare
         </button>
       </div>
-      {hunks.map((hunk, index) => (
-        <div key={index} className="hunk" data-decision={review[index]}>
-          <HunkLines hunk={hunk} label={`Changes to ${path}${hunks.length > 1 ? `, part ${index + 1} of ${hunks.length}` : ""}`} />
-          {hunks.length > 1 && isDone && (
-            <Decision
-              what={`part ${index + 1}`}
-              decision={review[index]}
-              canDecide={canDecide}
-              onDecide={(decision) => void decide(decision, [index])}
-            />
-          )}
-        </div>
-      ))}
-      {isDone && (undecided.length > 0 || hunks.length === 1) && (
-        <Decision
-          what={hunks.length > 1 ? "all" : ""}
-          decision={hunks.length === 1 ? review[0] : undefined}
-          canDecide={canDecide}
-          onDecide={(decision) => void decide(decision, undecided)}
-        />
-      )}
+      {isOpen && <Parts file={file} onDecide={onDecide} />}
     </div>
   );
 }
 
-function HunkLines({ hunk: { lines }, label }: { hunk: Hunk; label: string }) {
+function Parts({ file: { path, hunks, note, saved }, onDecide }: Pick<FileEditProps, "file" | "onDecide">) {
+  const undecided = hunks.filter(({ decision }) => decision === undefined);
+  const isWhole = hunks.length === 1;
   return (
-    <pre tabIndex={0} aria-label={label}>
-      {lines.slice(0, MAX_LINES).map(({ kind, text }, index) => (
-        <div key={index} className={kind}>
-          {{ added: "+", removed: "−", same: " " }[kind]} {text}
+    <>
+      {note && <p className="edit-note">{note}</p>}
+      {saved && <p className="edit-note">Also saved in the workspace during the turn: a part of this change may not be the agent’s.</p>}
+      {hunks.map((hunk, index) => (
+        <div key={index} className="hunk" data-decision={hunk.decision}>
+          {hasLines(hunk) && (
+            <HunkLines hunk={hunk} label={`Changes to ${path}${isWhole ? "" : `, part ${index + 1} of ${hunks.length}`}`} />
+          )}
+          {onDecide && (
+            <Decision
+              what={isWhole ? "" : `part ${index + 1}`}
+              decision={hunk.decision}
+              onDecide={(decision) => onDecide({ path, hunks: [index], decision })}
+            />
+          )}
         </div>
       ))}
-      {lines.length > MAX_LINES && <div className="gap">… {lines.length - MAX_LINES} more lines</div>}
-    </pre>
+      {onDecide && undecided.length > 1 && (
+        <Decision what="all" decision={undefined} onDecide={(decision) => onDecide({ path, decision })} />
+      )}
+    </>
   );
 }
+
+const kindLetters = { added: "A", modified: "M", deleted: "D" } as const;
+const kindNames = { added: "New file", modified: "Changed", deleted: "Deleted" } as const;
+
+const hasLines = ({ lines, hiddenLines }: ChangeHunk) => lines.length > 0 || hiddenLines !== undefined;
 
 interface DecisionProps {
   what: string;
   decision: ReviewDecision | undefined;
-  canDecide: boolean;
-  onDecide: (decision: ReviewDecision) => void;
+  onDecide: (decision: ReviewDecision | "undecided") => void;
 }
 
-function Decision({ what, decision, canDecide, onDecide }: DecisionProps) {
-  if (decision) return <p className={`decision ${decision}`}>{decision === "accepted" ? "Accepted" : "Rejected"}</p>;
+function Decision({ what, decision, onDecide }: DecisionProps) {
+  if (decision) {
+    return (
+      <div className={`decision ${decision}`}>
+        <span className="grow">{decision === "accepted" ? "Accepted" : "Rejected"}</span>
+        <button type="button" className="button small" onClick={() => onDecide("undecided")}>
+          {decision === "accepted" ? "Change" : "Undo"}
+        </button>
+      </div>
+    );
+  }
   return (
     <div className="decision">
-      <button type="button" className="button small" disabled={!canDecide} onClick={() => onDecide("accepted")}>
+      <button type="button" className="button small" onClick={() => onDecide("accepted")}>
         <Check size={13} /> {`Accept ${what}`.trim()}
       </button>
-      <button type="button" className="button small" disabled={!canDecide} onClick={() => onDecide("rejected")}>
+      <button type="button" className="button small" onClick={() => onDecide("rejected")}>
         <Undo2 size={13} /> {`Reject ${what}`.trim()}
       </button>
     </div>

@@ -1,0 +1,18 @@
+import type { ToolCallUpdate } from "@agentclientprotocol/sdk";
+
+// The files that a tool call says it works on. Agents say it in several places. What they say about the contents is not used: the
+// daemon compares the files themselves (../turn-changes).
+export function touchedPaths({ locations, content, rawInput, rawOutput }: ToolCallUpdate): string[] {
+  const patched = fieldOf(fieldOf(rawOutput, "metadata"), "files");
+  const paths: unknown[] = [
+    ...(locations ?? []).map(({ path }) => path),
+    ...(content ?? []).map((part) => (part.type === "diff" ? part.path : undefined)),
+    // opencode's tools `write` and `edit`, and the result of its tool `apply_patch`.
+    fieldOf(rawInput, "filePath"),
+    ...(Array.isArray(patched) ? patched.map((file) => fieldOf(file, "movePath") ?? fieldOf(file, "filePath")) : []),
+  ];
+  return [...new Set(paths.filter((path) => typeof path === "string"))];
+}
+
+export const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
