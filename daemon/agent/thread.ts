@@ -1,7 +1,6 @@
 import type { PermissionItem, PromptRequest } from "@berth/contract/agent.ts";
 import type { AgentConnection } from "./connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
-import type { TurnChanges } from "./turn-changes/turn-changes.ts";
 import type { TurnProcesses } from "./turn-processes.ts";
 
 // A conversation together with the agent's session for it and the turn in progress.
@@ -23,6 +22,16 @@ export interface Thread {
   draft: "shown" | "waiting" | null;
   // The next prompt tells the agent, which remembers other files.
   note: string | null;
+}
+
+// What changes while a turn runs, shown in its conversation.
+export interface TurnChanges {
+  // Shows the changes so far, soon.
+  refresh(): void;
+  // A person saves a file at the same time.
+  noteSave(path: string): void;
+  // Shows the final changes. Never throws.
+  finish(): Promise<void>;
 }
 
 export interface Turn {

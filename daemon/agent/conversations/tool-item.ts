@@ -1,7 +1,7 @@
 import type { ContentBlock, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { PlanEntry, ToolContent, ToolItem } from "@berth/contract/agent.ts";
-import { showHunks } from "../turn-changes/shown-hunks.ts";
-import { compareTexts } from "../turn-changes/text-change.ts";
+import { showHunks } from "../text-diff/shown-hunks.ts";
+import { compareTexts } from "../text-diff/text-change.ts";
 import { fieldOf, touchedPaths } from "./touched-paths.ts";
 
 const MAX_TEXT = 64 * 1024;

@@ -2,8 +2,8 @@ import type { FileChange } from "@berth/contract/agent.ts";
 import type { Difference } from "../checkpoints/checkpoints.ts";
 import type { Kept } from "../checkpoints/manifest.ts";
 import type { ObjectStore } from "../checkpoints/object-store.ts";
-import { type LineBudget, showHunks } from "./shown-hunks.ts";
-import { compareTexts, type TextChange } from "./text-change.ts";
+import { type LineBudget, showHunks } from "../text-diff/shown-hunks.ts";
+import { compareTexts, type TextChange } from "../text-diff/text-change.ts";
 
 // What a person sees of a difference.
 export async function describeFile(objects: ObjectStore, difference: Difference, budget: LineBudget): Promise<FileChange> {

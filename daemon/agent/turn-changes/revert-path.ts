@@ -11,7 +11,7 @@ import { pinRealParent, replacePath } from "../checkpoints/replace-path.ts";
 import { contentOf } from "../checkpoints/restore.ts";
 import { modeOf, readStable } from "../checkpoints/scan.ts";
 import { textOf } from "./file-change.ts";
-import { revise, type Revision, type TextChange } from "./text-change.ts";
+import { revise, type Revision, type TextChange } from "../text-diff/text-change.ts";
 
 export interface RevertOptions {
   workspace: Workspace;

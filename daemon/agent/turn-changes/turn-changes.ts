@@ -2,17 +2,8 @@ import { dirname } from "node:path";
 import type { ChangesItem, ConversationItem, FileChange } from "@berth/contract/agent.ts";
 import { type Checkpoints, count, type Difference } from "../checkpoints/checkpoints.ts";
 import { type LiveConversation, newItemId } from "../conversations/conversation.ts";
+import type { TurnChanges } from "../thread.ts";
 import { describeFile } from "./file-change.ts";
-
-// What changes while one turn runs, shown in the conversation.
-export interface TurnChanges {
-  // Shows the changes so far, soon.
-  refresh(): void;
-  // A person saves a file at the same time.
-  noteSave(path: string): void;
-  // Shows the final changes. Never throws.
-  finish(): Promise<void>;
-}
 
 export interface TurnChangesDeps {
   checkpoints: Checkpoints;
