@@ -3,7 +3,6 @@ import type { Duplex } from "node:stream";
 import type { Registry } from "prom-client";
 import { AppError, isAppError } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
-import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import { markWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets/secrets.ts";
@@ -18,6 +17,7 @@ import { sendStatusPage, type PageName } from "./pages/status-pages.ts";
 import { createPreviewLinks } from "./preview/preview-link.ts";
 import { createPreview } from "./preview/preview.ts";
 import { createOutputLimit, createRecentSenders } from "../event-loop/output-limit.ts";
+import { createSessionLinks, type SessionLinks } from "./relay/session-links.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
 import { measureAnswers } from "./requests/answer-times.ts";
 import { createGatewayMetrics } from "./requests/metrics.ts";
@@ -44,7 +44,7 @@ export interface GatewayDeps {
   findPartner: SessionCacheDeps["findPartner"];
   hasSupportVisit: SessionCacheDeps["hasSupportVisit"];
   authenticate: SandboxesDeps["authenticate"];
-  links: Pick<DaemonLinks, "request" | "upgrade" | "forget">;
+  links: SessionLinks;
   // Records every use of a session.
   activity: Pick<Activity, "note" | "begin">;
   tickets: Pick<Tickets, "verify">;
@@ -66,8 +66,8 @@ export interface GatewayDeps {
 
 export function createGateway(deps: GatewayDeps): Gateway {
   const { sessions, activity, tickets, secrets, clock, log, baseUrl, previewDomain, maxShareHours, authenticate } = deps;
-  const links = measureAnswers(deps.registry, deps.links);
   const sessionCache = createSessionCache(deps);
+  const links = createSessionLinks({ links: measureAnswers(deps.registry, deps.links), sessionCache, sessions });
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
   // A terminal's output costs more: the kernel processes it byte by byte, and it is sent in small frames. A sandbox that
   // is alone on the server may keep it busy.
@@ -111,10 +111,6 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const match = AREA.exec(request.url ?? "");
     return match?.[1] === "sandboxes" ? areas.sandboxes : match ? areas.workspace : null;
   };
-  // A request that arrives while its sandbox is being frozen would wait for a daemon that cannot respond.
-  const sessionChanges = sessions.onChange(({ sandboxId, status }) => {
-    if (status !== "running") links.forget(sandboxId);
-  });
   const open = new Set<ServerResponse>();
   const metrics = createGatewayMetrics(deps.registry, { sockets: sockets.count, streams: streams.count, answers: () => open.size });
   let closed = false;
@@ -158,7 +154,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
     async [Symbol.asyncDispose]() {
       closed = true;
-      sessionChanges[Symbol.dispose]();
+      links[Symbol.dispose]();
       await streams[Symbol.asyncDispose]();
       await sockets[Symbol.asyncDispose]();
       await sessionCache[Symbol.asyncDispose]();

@@ -127,6 +127,44 @@ describe("/sandboxes/{sandboxId}", () => {
     expect(await pending).toMatchObject({ status: 409, headers: { "x-error-code": "session_paused" } });
   });
 
+  test("lets a call that a step overtakes answer as if it had come when the step is over", async () => {
+    await using gateway = await openGateway();
+    const url = `/sandboxes/${gateway.sandboxId}/files`;
+    const overtake = async (act: () => void) => {
+      gateway.setStatus("running");
+      await gateway.serveDaemon((request) => {
+        act();
+        request.socket.destroy();
+      });
+      const { status, headers } = await gateway.send(url, { headers: key });
+      return [status, headers["x-error-code"]];
+    };
+    const pauseSlowly = () => {
+      gateway.session.state = "pausing";
+      setTimeout(() => gateway.setStatus("paused"), 50);
+    };
+    expect(await overtake(pauseSlowly)).toEqual([409, "session_paused"]);
+    expect(await overtake(() => (gateway.session.state = "destroying"))).toEqual([404, "session_not_found"]);
+    // Paused and resumed.
+    expect(await overtake(() => (gateway.session.generation += 4))).toEqual([409, "session_paused"]);
+    expect(await overtake(() => {})).toEqual([502, "sandbox_unreachable"]);
+  });
+
+  test("a change of a session that is being resumed leaves its link open", async () => {
+    await using gateway = await openGateway();
+    const arrived = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    await gateway.serveDaemon((_request, response) => {
+      arrived.resolve();
+      void answered.promise.then(() => response.end("{}"));
+    });
+    const starting = gateway.links.start(gateway.sandboxId, { env: {}, agent: null, fallbackAgents: [], autoStartAgent: false });
+    await arrived.promise;
+    gateway.setStatus("paused");
+    answered.resolve();
+    await expect(starting).resolves.toBeUndefined();
+  });
+
   test("refuses upgrades with an HTTP status", async () => {
     await using gateway = await openGateway();
     const url = `ws://127.0.0.1:${gateway.port}/sandboxes/${gateway.sandboxId}/events`;

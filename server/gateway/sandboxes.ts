@@ -30,7 +30,7 @@ export interface SandboxesDeps {
 }
 
 const INPUT_INTERVAL_MS = 5 * SECOND;
-const PAUSED_MEANWHILE = "The session was paused during the request and is resumed; send the request again";
+const PAUSED_BEFORE = "The session was paused and is resumed; send the request again";
 
 export interface Sandboxes {
   request(request: IncomingMessage, response: ServerResponse): Promise<void>;
@@ -74,16 +74,20 @@ export function createSandboxes(deps: SandboxesDeps): Sandboxes {
 
   return {
     async request(request, response) {
+      const arrivedMs = clock.now();
       const { cached, path } = await authorize(request);
       const session = requireRunning(await wake(sessions, cached));
       // A command runs for as long as its request.
       const use = activity.begin(session);
       response.once("close", () => use[Symbol.dispose]());
-      const relay = () => relayToApi({ links, outputLimit, sessionCache }, { request, response, sandboxId: session.sandboxId, path });
+      const relay = () => relayToApi({ links, outputLimit }, { request, response, sandboxId: session.sandboxId, path });
       await relay().catch(async (error: unknown) => {
-        if (!isAppError(error, "session_paused") || !session.autoResume || response.headersSent) throw error;
+        if (!isAppError(error, "session_paused") || response.headersSent) throw error;
+        // A pause that came after the call stands. Another server may have paused the session before, though.
+        const found = await sessionCache.get(session.sandboxId);
+        if (!found?.session.autoResume || found.session.status !== "paused" || found.session.updatedAt > arrivedMs) throw error;
         await sessions.wake(session.partnerId, session.id);
-        if (hasBody(request)) throw new AppError("session_resuming", { message: PAUSED_MEANWHILE, cause: error });
+        if (hasBody(request)) throw new AppError("session_resuming", { message: PAUSED_BEFORE, cause: error });
         await relay();
       });
     },

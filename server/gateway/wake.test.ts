@@ -87,11 +87,31 @@ describe("a paused session with autoResume", () => {
     expect([await send(key), gateway.woken.count]).toEqual([200, 1]);
   });
 
-  test("that is paused while a call arrives is resumed for it, and a call with a body is to be repeated", async () => {
+  test("stays paused if the pause comes after a call, and the call fails with session_paused", async () => {
+    await using gateway = await openPaused();
+    let calls = 0;
+    await gateway.serveDaemon((request) => {
+      calls++;
+      gateway.session.updatedAt = gateway.clock.now() + 1;
+      gateway.pause();
+      request.socket.destroy();
+    });
+    const send = async (options: object) => {
+      gateway.setStatus("running");
+      const { status, headers } = await gateway.send(`/sandboxes/${gateway.sandboxId}/files`, { headers: key, ...options });
+      return [status, headers["x-error-code"], gateway.session.status, gateway.woken.count];
+    };
+    expect(await send({})).toEqual([409, "session_paused", "paused", 0]);
+    expect(await send({ method: "PUT", body: "text" })).toEqual([409, "session_paused", "paused", 0]);
+    expect(calls).toBe(2);
+  });
+
+  test("that another server has paused before a call is resumed for it, and a call with a body is to be repeated", async () => {
     await using gateway = await openPaused();
     let calls = 0;
     await gateway.serveDaemon((request, response) => {
       if (++calls % 2 === 0) return void response.end("from the sandbox");
+      // This server learns of it only now.
       gateway.pause();
       request.socket.destroy();
     });

@@ -9,7 +9,7 @@ import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/sessions/list.ts";
 import { idleTimes } from "../store/sessions/idle.ts";
 import { findSession } from "../store/sessions/read.ts";
-import { isAtHome, isInStep, isPartnerSession, type Home, type PartnerSession, type Session } from "../store/sessions/session.ts";
+import { isAtHome, isInStep, isPartnerSession, statusOf, type Home, type PartnerSession, type Session } from "../store/sessions/session.ts";
 import { readView, readViewBySandbox, viewOf } from "../store/sessions/view.ts";
 import type { SessionChanges } from "../store/sessions/write.ts";
 import { limitTemplate } from "../session-limits.ts";
@@ -86,7 +86,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const outcome = outcomeOf(call.trigger, session.state);
       const view = answer(session, outcome);
       if (view) return view;
-      if (call.trigger === "wake" && !session.autoResume) throw new AppError("session_paused");
+      if (call.trigger === "wake" && !session.autoResume && statusOf(session) === "paused") throw new AppError("session_paused");
       if (!isAtHome(session, home)) throw await servers.elsewhere(session.home);
       const ended = outcome.do === "enter" ? await runStep(session, call) : await awaitStep(session, outcome, call);
       if (ended) return visible(ended);
@@ -110,7 +110,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     } catch (error) {
       if (needsRoom && isAppError(error, "capacity_reached") && (await pool.makeRoom())) return null;
       // Someone else moved the session.
-      if (trigger === "wake" && isAppError(error, "session_busy")) return null;
+      if (isAppError(error, "session_busy")) return null;
       observer.called({ operation: trigger, start, outcome: outcomeOfError(error), seconds: secondsSince(startedMs) });
       throw error;
     }

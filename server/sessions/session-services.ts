@@ -28,7 +28,7 @@ import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
 import { followSetups } from "./setup-runs/follow-setups.ts";
 import { createSnapshotServices } from "./snapshots/snapshot-services.ts";
-import { requireAdopted } from "./snapshots/require-adopted.ts";
+import { requireAdopted, requireReady } from "./snapshots/require-snapshot.ts";
 import type { SnapshotLimits, Snapshots } from "./snapshots/snapshots.ts";
 import { createSteps, LEASE_MARGIN_MS } from "./steps/steps.ts";
 import { createStepActions, type StepActionsDeps } from "./steps/step-actions.ts";
@@ -97,6 +97,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const actions = createStepActions({
     ...deps,
     requireAdopted: (id) => requireAdopted(store.db, id),
+    requireReady: (id) => requireReady(store.db, id),
     snapshotBytes: async (id) => (await findSnapshot(store.db, id))?.bytes ?? null,
   });
   const capacity = createCapacity(home, store.engine, deps.capacity);

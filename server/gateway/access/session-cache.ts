@@ -134,7 +134,8 @@ export function createSessionCache({ sessions, findPartner, hasSupportVisit, clo
 
 // The error for a request that needs a running session; null if the session is running.
 export function notRunningError(cached: CachedSession | null, cause?: unknown): AppError | null {
-  if (!cached || cached.session.status === "destroyed") return new AppError("session_not_found", { cause });
+  if (!cached || cached.session.status === "destroyed" || cached.session.state === "destroying")
+    return new AppError("session_not_found", { cause });
   return cached.session.status === "paused" ? new AppError("session_paused", { cause }) : null;
 }
 

@@ -9,10 +9,12 @@ import type { CachedSession } from "./session-cache.ts";
 // a person opens in a tab. Requests that an open page repeats by itself do not, so that it cannot undo an idle pause.
 export type Waker = Pick<Sessions, "wake">;
 
-// Resolves to the session as it is then. Rejects if it cannot be resumed now.
+// Resolves to the session as it is then. Rejects if it cannot be resumed now, or was being paused and may not be resumed.
 export async function wake(sessions: Waker, cached: CachedSession): Promise<CachedSession> {
   const { session } = cached;
-  if (session.status !== "paused" || !session.autoResume) return cached;
+  // A session that is being paused is paused when the call reaches its sandbox.
+  const isStopping = session.state === "pausing" || session.state === "rebuilding";
+  if (!isStopping && (session.status !== "paused" || !session.autoResume)) return cached;
   return { ...cached, session: await sessions.wake(session.partnerId, session.id) };
 }
 

@@ -96,6 +96,7 @@ export async function openGateway(
 
   function setStatus(status: SessionStatus): void {
     session.status = status;
+    session.state = status;
     session.generation++;
     for (const listener of listeners) listener({ ...session });
   }
@@ -255,6 +256,7 @@ function sampleSession(nowMs: number): SessionView {
     partnerId: "acme",
     externalUserId: "user-1",
     status: "running",
+    state: "running",
     generation: 1,
     template: "default",
     host: null,

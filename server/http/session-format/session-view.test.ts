@@ -11,6 +11,7 @@ const viewWith = (changes: Partial<SessionView>): SessionView => ({
   partnerId: "acme",
   externalUserId: "user-1",
   status: "running",
+  state: "running",
   generation: 2,
   template: "default",
   host: null,

@@ -37,7 +37,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
   }
 
   async function move(session: SessionView, to: SessionStatus, changes: Partial<SessionView>, options?: ChangeOptions) {
-    return change(session, { status: to, generation: session.generation + 2, ...changes }, options);
+    return change(session, { status: to, state: to, generation: session.generation + 2, ...changes }, options);
   }
 
   function resumePaused(session: SessionView, options?: ChangeOptions): Promise<SessionView> {
@@ -62,6 +62,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         partnerId: partner.id,
         externalUserId,
         status: "running",
+        state: "running",
         generation: 2,
         template,
         host: null,

@@ -1,5 +1,6 @@
 import { isAppError, type SandboxId } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
+import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
@@ -43,6 +44,7 @@ export interface ReconcileDeps {
   store: Store;
   driver: Driver;
   egress: Pick<SandboxEgress, "close">;
+  links: Pick<DaemonLinks, "forget">;
   transitions: Transitions;
   steps: Steps;
   home: Home;
@@ -56,7 +58,7 @@ export interface ReconcileDeps {
 const DESTROY_TIMEOUT_MS = 30_000;
 
 export function createReconcile(deps: ReconcileDeps): Reconcile {
-  const { store, driver, egress, transitions, steps, home, owner, clock, log, onFound } = deps;
+  const { store, driver, egress, links, transitions, steps, home, owner, clock, log, onFound } = deps;
   const reported = new Set<string>();
 
   // Logged once for each row, because it stays until an operator repairs it.
@@ -109,7 +111,10 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (outcome.do === "enter") return runStep(session, finding);
     const nowMs = clock.now();
     const changes = finding === "lost" ? { pausedAtMs: nowMs, ...NO_TIMES, isHibernated: true } : { isHibernated: true };
-    if (outcome.do !== "ignore") await transitions.apply(session, finding, { changes });
+    if (outcome.do === "ignore") return;
+    await transitions.apply(session, finding, { changes });
+    // The machine of the sandbox may not answer any more.
+    if (finding === "lost") links.forget(session.sandboxId);
   }
 
   async function runStep(session: Session, finding: Exclude<Difference["kind"], "orphan">): Promise<void> {

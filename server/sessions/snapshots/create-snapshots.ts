@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isSessionId, isSnapshotId, type SnapshotId } from "@berth/contract";
+import { holdPoint } from "../../faults/hold-points.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
 import { findSession } from "../../store/sessions/read.ts";
@@ -58,7 +59,11 @@ export function createSnapshots({ store, work, home, servers, onEvent, log }: Sn
   }
 
   const withFiles: Snapshots["withFiles"] = async (partnerId, from, act) => {
-    if ("snapshotId" in from) return act(filesOf(await findReady(partnerId, from.snapshotId)));
+    if ("snapshotId" in from) {
+      const snapshot = await findReady(partnerId, from.snapshotId);
+      await holdPoint(snapshot.id, "fork.begun");
+      return act(filesOf(snapshot));
+    }
     const session = await findCopyable(partnerId, from.sessionId);
     const copy = await work.make(session, { purpose: "fork", name: "" });
     try {

@@ -4,10 +4,12 @@ import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { describeError } from "../../faults/describe-error.ts";
 import { failpoint } from "../../faults/failpoints.ts";
+import { holdPoint } from "../../faults/hold-points.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
 import { lockPartner } from "../../store/partners/partners.ts";
 import type { Db } from "../../store/schema.ts";
+import { findSession } from "../../store/sessions/read.ts";
 import type { Home, Lease, PartnerSession } from "../../store/sessions/session.ts";
 import { snapshotUse, type StoredSnapshot } from "../../store/snapshots/read.ts";
 import { finishSnapshot, insertSnapshot, releaseSnapshot, removeSnapshot } from "../../store/snapshots/write.ts";
@@ -84,6 +86,7 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
     const begun = await begin(session, options);
     failpoint("snapshot.begun");
     try {
+      await holdPoint(session.id, "snapshot.begun");
       await saveDaemon(session);
       const startedMs = performance.now();
       const { bytes, frozenMs } = await driver.takeSnapshot(session.sandboxId, begun.id, AbortSignal.timeout(COPY_TIMEOUT_MS));
@@ -96,8 +99,14 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
     } catch (error) {
       log.error("snapshot.failed", { snapshotId: begun.id, sessionId: session.id, error: describeError(error) });
       await discard(begun).catch((second: unknown) => log.error("snapshot.undo_failed", { snapshotId: begun.id, error: String(second) }));
-      throw error;
+      throw (await isDestroyed(session)) ? new AppError("session_not_found", { cause: error }) : error;
     }
+  }
+
+  // The sandbox goes before the row says `destroyed`.
+  async function isDestroyed({ id }: PartnerSession): Promise<boolean> {
+    const found = await findSession(store.db, id);
+    return !found || found.state === "destroying" || found.state === "destroyed";
   }
 
   async function complete({ id, purpose, partnerId }: StoredSnapshot, bytes: number | null, record?: SnapshotRecorder) {
@@ -120,6 +129,7 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
     });
     if (!taken) return;
     failpoint("snapshot_delete.begun");
+    await holdPoint(snapshot.id, "snapshot_delete.begun");
     if (snapshot.partnerId !== null) onEvent(snapshot.partnerId);
     try {
       await driver.deleteSnapshot(snapshot.id, AbortSignal.timeout(COPY_TIMEOUT_MS));

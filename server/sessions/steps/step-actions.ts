@@ -6,7 +6,7 @@ import { failpoint } from "../../faults/failpoints.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Log } from "../../log.ts";
 import { sha256Hex } from "../../secrets/secrets.ts";
-import { idleTimes, NO_TIMES } from "../../store/sessions/idle.ts";
+import { NO_TIMES } from "../../store/sessions/idle.ts";
 import { isPartnerSession, type PartnerSession, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
 import type { SetupImage } from "../../store/sessions/session-setup.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
@@ -42,6 +42,8 @@ export interface StepActionsDeps extends StartRequestsDeps {
   meter: SandboxMeter;
   // Rejects unless the snapshot of a template is the operator's. Absent for callers that create no sandboxes.
   requireAdopted?: (snapshotId: SnapshotId) => Promise<void>;
+  // Rejects if the snapshot was deleted. Absent for callers that create no sandboxes.
+  requireReady?: (snapshotId: SnapshotId) => Promise<void>;
   // The size of a snapshot; null if it is not known.
   snapshotBytes?: (snapshotId: SnapshotId) => Promise<number | null>;
   clock: Clock;
@@ -79,9 +81,15 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
   async function createSandbox(session: Session, signal: AbortSignal, span?: Span): Promise<void> {
     const template = templateOf(session);
     const spec = specOf(session);
-    if (spec.snapshot !== undefined && spec.snapshot === template.snapshot) await deps.requireAdopted?.(spec.snapshot);
+    const requireSnapshot = spec.snapshot === template.snapshot ? deps.requireAdopted : deps.requireReady;
+    if (spec.snapshot !== undefined) await requireSnapshot?.(spec.snapshot);
     await egress.open(session.sandboxId, template);
-    await inSpan(span, `${driver.name} create`, () => driver.create(spec, signal));
+    try {
+      await inSpan(span, `${driver.name} create`, () => driver.create(spec, signal));
+    } finally {
+      // If the snapshot was deleted meanwhile, that is the reason for a failure, and a copy of it may be incomplete.
+      if (spec.snapshot !== undefined) await requireSnapshot?.(spec.snapshot);
+    }
     failpoint("make.created");
   }
 
@@ -130,6 +138,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     } catch (error) {
       // The session does not count as running, or is still frozen, so the sandbox must not run either.
       await driver.pause(session.sandboxId, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
+      links.forget(session.sandboxId);
       throw error;
     }
   }
@@ -154,11 +163,9 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     failpoint("rebuild.stopped");
   }
 
-  const startTimeouts = ({ timeoutMs, idleTimeoutMs, maxTimeoutMs }: PartnerSession): SessionChanges => ({
-    expiresAtMs: clock.now() + timeoutMs,
-    extendUntilMs: maxTimeoutMs && clock.now() + maxTimeoutMs,
-    ...idleTimes(idleTimeoutMs, clock.now()),
-    isWarned: timeoutMs <= WARNING_MS,
+  // As the row has them when the step ends: a call may have changed them meanwhile.
+  const startTimeouts = (): SessionChanges => ({
+    timeoutsFrom: { startMs: clock.now(), warningMs: WARNING_MS },
     pausedAtMs: null,
     isHibernated: false,
     stopReason: null,
@@ -194,13 +201,13 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
           await meter.measureLast(session);
           await stopDaemon(session, signal);
         }
-        links.forget(session.sandboxId);
         try {
           await inSpan(span, `${driver.name} pause`, () => driver.pause(session.sandboxId, signal));
         } catch (error) {
           await undoPause(session, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
           throw error;
         }
+        links.forget(session.sandboxId);
         failpoint("pause.frozen");
       },
       done: () => ({ pausedAtMs: clock.now(), ...NO_TIMES, isHibernated: !driver.traits.freezes }),

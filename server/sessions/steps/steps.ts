@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError } from "@berth/contract";
 import { describeError } from "../../faults/describe-error.ts";
 import { failpoint } from "../../faults/failpoints.ts";
+import { holdPoint } from "../../faults/hold-points.ts";
 import type { Log } from "../../log.ts";
 import type { Db } from "../../store/schema.ts";
 import { isInStep, type Session, type SessionInStep } from "../../store/sessions/session.ts";
@@ -86,8 +87,10 @@ export function createSteps({ transitions, actions, stepTimeoutMs, log, observer
       const extraMs = (await action.extraMs?.(session)) ?? 0;
       const signal = AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs + extraMs)]);
       await using _lease = extraMs > 0 ? transitions.holdLease(session) : null;
+      await holdPoint(sessionId, `${step}.begun`);
       await inSpan(span, `session ${step}`, (own) => action.act(session, signal, own));
       failpoint(`${step}.acted`);
+      await holdPoint(sessionId, `${step}.acted`);
       const done = await transitions.apply(session, "done", { changes: action.done?.(session) ?? {}, record });
       if (!done) throw overtaken();
       if (done !== "deleted") failpoint(`${step}.left`);

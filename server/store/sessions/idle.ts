@@ -34,18 +34,24 @@ export function idleTimes(idleTimeoutMs: number | null, activeAtMs: number): Idl
   return { idleAtMs, idleLookAtMs: idleAtMs - idleWarningMs(idleTimeoutMs) };
 }
 
-// The trigger `active` of sessions/states.ts, for a session that was not read before. No-op if the session does not run, has no
-// idle timeout, or was active later.
-export async function recordActivity(db: Db, id: SessionId, activeAtMs: number): Promise<void> {
+// The same as columns, by the idle timeout that the row has.
+export function idleColumns(activeAtMs: number) {
   const idleAt = sql<number>`idle_timeout_ms + cast(${activeAtMs} as bigint)`;
   // As `idleWarningMs` says.
   const warning = sql<number>`case when idle_timeout_ms < ${2 * MAX_WARNING_MS} then idle_timeout_ms / 2 else ${MAX_WARNING_MS} end`;
+  return { idle_at: idleAt, idle_look_at: sql<number>`${idleAt} - (${warning})` };
+}
+
+// The trigger `active` of sessions/states.ts, for a session that was not read before. No-op if the session does not run, has no
+// idle timeout, or was active later.
+export async function recordActivity(db: Db, id: SessionId, activeAtMs: number): Promise<void> {
+  const columns = idleColumns(activeAtMs);
   await db
     .updateTable("sessions")
-    .set({ idle_at: idleAt, idle_look_at: sql<number>`${idleAt} - (${warning})` })
+    .set(columns)
     .where("id", "=", id)
     .where("state", "=", "running")
-    .where("idle_at", "<", idleAt)
+    .where("idle_at", "<", columns.idle_at)
     .execute();
 }
 

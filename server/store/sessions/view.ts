@@ -3,7 +3,7 @@ import { prepareFirst } from "../engines/prepared.ts";
 import type { SessionRow } from "./parse-session.ts";
 import { parseRules, RULE_COLUMNS, rulesOf, type SessionRules } from "./rules.ts";
 import { parseSetup, type SessionSetup } from "./session-setup.ts";
-import { isPartnerSession, statusOf, type Session } from "./session.ts";
+import { isPartnerSession, statusOf, type Session, type SessionState } from "./session.ts";
 
 // A session as the rest of the server may see it: no token, no environment.
 export interface SessionView extends SessionRules {
@@ -12,6 +12,7 @@ export interface SessionView extends SessionRules {
   partnerId: string;
   externalUserId: string;
   status: SessionStatus;
+  state: SessionState;
   generation: number;
   template: string;
   // The machine of a host-bound sandbox.
@@ -41,6 +42,7 @@ export function viewOf(session: Session): SessionView | null {
     partnerId: session.partnerId,
     externalUserId: session.externalUserId,
     status,
+    state: session.state,
     generation: session.generation,
     template: session.template,
     host: session.home.host,
@@ -92,6 +94,7 @@ export function parseView(row: ViewRow): SessionView | null {
     partnerId: row.partner_id,
     externalUserId: row.external_user_id ?? "",
     status,
+    state: row.state,
     generation: row.generation,
     template: row.template,
     host: row.host,

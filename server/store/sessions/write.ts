@@ -1,7 +1,8 @@
-import { sql, type Insertable, type Updateable } from "kysely";
+import { sql, type Insertable, type UpdateObject } from "kysely";
 import type { SandboxId, SessionId, TimeoutAction } from "@berth/contract";
 import type { Engine } from "../open.ts";
-import type { Db, SessionsTable } from "../schema.ts";
+import type { Db, SessionsTable, Tables } from "../schema.ts";
+import { idleColumns } from "./idle.ts";
 import { warmSessions, type PoolKey } from "./read.ts";
 import { FIRST_GENERATION, parseSession } from "./parse-session.ts";
 import { ruleColumns, type SessionRules } from "./rules.ts";
@@ -51,6 +52,9 @@ export interface SessionChanges {
   onTimeout?: TimeoutAction;
   extendUntilMs?: number | null;
   metadata?: Record<string, string>;
+  // Counts all timeouts from a time, as the row has them when it is written. A session with a shorter timeout than `warningMs` is not
+  // warned.
+  timeoutsFrom?: { startMs: number; warningMs: number };
   expiresAtMs?: number | null;
   isWarned?: boolean;
   pausedAtMs?: number | null;
@@ -104,7 +108,9 @@ export async function updateSession(db: Db, seen: Seen, changes: SessionChanges)
   return writeIfUnchanged(db, seen, columnsOf(changes));
 }
 
-async function writeIfUnchanged(db: Db, seen: Seen, columns: Updateable<SessionsTable>): Promise<Session | null> {
+type SessionColumns = UpdateObject<Tables, "sessions">;
+
+async function writeIfUnchanged(db: Db, seen: Seen, columns: SessionColumns): Promise<Session | null> {
   let update = db
     .updateTable("sessions")
     .set(columns)
@@ -173,9 +179,10 @@ export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, claim: Wa
   return parseSession({ ...row, env, relays });
 }
 
-function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
-  const { lease, metadata, owner, secrets } = changes;
+function columnsOf(changes: SessionChanges): SessionColumns {
+  const { lease, metadata, owner, secrets, timeoutsFrom } = changes;
   return {
+    ...(timeoutsFrom && timeoutColumns(timeoutsFrom)),
     ...(lease !== undefined && leaseColumns(lease)),
     ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
     ...(owner === null && { partner_id: null, external_user_id: null, env: null, volumes: null, ...setupColumns(null), relays: null }),
@@ -203,6 +210,13 @@ function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
     }),
   };
 }
+
+const timeoutColumns = ({ startMs, warningMs }: NonNullable<SessionChanges["timeoutsFrom"]>) => ({
+  expires_at: sql<number>`timeout_ms + cast(${startMs} as bigint)`,
+  extend_until: sql<number>`max_timeout_ms + cast(${startMs} as bigint)`,
+  ...idleColumns(startMs),
+  warned: sql<number>`case when timeout_ms <= ${warningMs} then 1 else 0 end`,
+});
 
 const leaseColumns = (lease: Lease | null) => ({ lease_owner: lease?.owner ?? null, lease_until: lease?.untilMs ?? null });
 

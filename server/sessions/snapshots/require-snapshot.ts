@@ -9,3 +9,9 @@ export async function requireAdopted(db: Db, id: SnapshotId): Promise<void> {
   const problem = snapshot ? `${id} belongs to ${snapshot.partnerId}; run \`berth snapshot adopt\`` : `${id} does not exist`;
   throw new AppError("sandbox_failed", { message: "The snapshot of the template cannot be used", cause: new Error(problem) });
 }
+
+// The partner may have deleted the snapshot since the create began.
+export async function requireReady(db: Db, id: SnapshotId): Promise<void> {
+  const snapshot = await findSnapshot(db, id);
+  if (snapshot?.state !== "ready") throw new AppError("snapshot_not_found");
+}

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { MINUTE } from "../../clock.ts";
+import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
+
+// Sessions whose resume waits until the test lets it go on.
+async function openHeld() {
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let isHeld = false;
+  const tested = await openTestSessions({
+    wrapLinks: (links) => ({
+      ...links,
+      async start(...args) {
+        if (isHeld) {
+          begun.resolve();
+          await goOn.promise;
+        }
+        return links.start(...args);
+      },
+    }),
+  });
+  const { id } = await tested.sessions.create(tested.acme, aRequest({ idleTimeoutMs: 10 * MINUTE }));
+  await tested.sessions.pause("acme", id);
+  isHeld = true;
+  const resuming = tested.sessions.resume("acme", id, { autoStartAgent: false });
+  await begun.promise;
+  return Object.assign(tested, { id, resuming, goOn: goOn.resolve });
+}
+
+test("timeouts that change during a resume count when it is done", async () => {
+  await using tested = await openHeld();
+  await tested.sessions.update("acme", tested.id, { timeoutMs: 2 * MINUTE, idleTimeoutMs: 30 * MINUTE });
+  tested.goOn();
+  const nowMs = tested.clock.now();
+  expect(await tested.resuming).toMatchObject({
+    status: "running",
+    timeoutMs: 2 * MINUTE,
+    expiresAt: nowMs + 2 * MINUTE,
+    idleAt: nowMs + 30 * MINUTE,
+  });
+});
+
+test("an idle timeout that is removed during a resume does not count", async () => {
+  await using tested = await openHeld();
+  await tested.sessions.update("acme", tested.id, { idleTimeoutMs: null });
+  tested.goOn();
+  expect(await tested.resuming).toMatchObject({ status: "running", idleTimeoutMs: null, idleAt: null });
+});
