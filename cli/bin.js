@@ -9,6 +9,9 @@ import { serverFlags } from "./server-flags.js";
 
 const REQUIRED_MAJOR = 24;
 
+// Our files have the modes that the code names, whatever the mask of the machine: sandboxes read some, and no other user reads the rest.
+process.umask(0o022);
+
 // The output may go to a program that leaves early, such as `head`.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 

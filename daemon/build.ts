@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -9,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
@@ -26,8 +28,8 @@ const require = createRequire(import.meta.url);
 //   daemon.blob   the heap from which the daemon starts
 // The build goes to a temporary folder, and each file is then renamed into place: sandboxes may be running from dist and
 // must never see a partial file.
-export async function buildDaemon(): Promise<void> {
-  const next = `${OUT}.${process.pid}`;
+export async function buildDaemon(out = OUT): Promise<void> {
+  const next = `${out}.${process.pid}`;
   rmSync(next, { recursive: true, force: true });
   mkdirSync(join(next, "bin"), { recursive: true });
   await bundle(next);
@@ -40,11 +42,21 @@ export async function buildDaemon(): Promise<void> {
   for (const entry of readdirSync(next, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const built = join(entry.parentPath, entry.name);
-    const target = join(OUT, relative(next, built));
+    const target = join(out, relative(next, built));
     mkdirSync(dirname(target), { recursive: true });
     renameSync(built, target);
   }
   rmSync(next, { recursive: true, force: true });
+  makeReadable(out);
+}
+
+// The users of sandboxes are none of this machine's. Sources and packages may have modes that let only their owner read them.
+function makeReadable(folder: string): void {
+  chmodSync(folder, 0o755);
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory() || entry.isFile()) chmodSync(path, entry.isDirectory() || statSync(path).mode & 0o100 ? 0o755 : 0o644);
+  }
 }
 
 async function bundle(folder: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, chmod, constants, mkdir, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { readFileIfExists } from "../bounded-io/read-small-file.ts";
@@ -15,6 +15,7 @@ export interface Host extends AsyncDisposable {
 // Locks the data folder. Rejects if another server uses it.
 export async function claimHost(dataDir: string): Promise<Host> {
   await requireFolder(dataDir);
+  await closeToOthers(dataDir);
   await using opening = new AsyncDisposableStack();
   opening.use(await lockDataFolder(dataDir));
   const name = await readOrCreateName(dataDir);
@@ -35,6 +36,12 @@ async function requireFolder(dataDir: string): Promise<void> {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
       throw new Error(`${join(dataDir, name)} cannot be used: ${reasonOf(error)} ${CURE}`, { cause: error });
     });
+}
+
+// It may have been created by hand, and not every file in it is private by itself.
+async function closeToOthers(dataDir: string): Promise<void> {
+  const { mode, uid } = await stat(dataDir);
+  if (uid === process.getuid?.() && (mode & 0o007) !== 0) await chmod(dataDir, mode & 0o770);
 }
 
 const USABLE = constants.R_OK | constants.W_OK | constants.X_OK;

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { constants } from "node:fs";
-import { chmod, mkdir, open, rm } from "node:fs/promises";
+import { chmod, open, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import { makeFolder } from "../bounded-io/make-folder.ts";
 import { enforceTimeouts } from "./proxy/enforce-timeouts.ts";
 import type { SandboxProxy } from "./proxy/proxy-factory.ts";
 
@@ -23,9 +24,9 @@ export async function listenInFolder(
   let isDisposed = false;
 
   // Only the server can enter the parent folder. The driver mounts the inner folder into one sandbox.
-  await mkdir(parent, { recursive: true, mode: 0o700 });
+  makeFolder(parent, 0o700);
   const folder = join(parent, name);
-  await mkdir(folder, { recursive: true, mode: 0o755 });
+  makeFolder(folder, 0o755);
   const path = join(folder, SOCKET_NAME);
   // A socket's path is limited to 108 bytes. Through the folder's descriptor it is always short.
   const handle = process.platform === "linux" ? await open(folder, constants.O_RDONLY | constants.O_DIRECTORY) : undefined;

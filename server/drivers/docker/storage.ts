@@ -1,6 +1,7 @@
 import { chown, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
+import { makeFolder } from "../../bounded-io/make-folder.ts";
 import { readMountPoints } from "../host/mounts.ts";
 import { mustRun, run } from "../host/run.ts";
 import { createVolumeSnapshots, type VolumeSnapshots } from "../host/disks/volume-snapshots.ts";
@@ -68,7 +69,7 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
     async open(id, { diskMb, snapshot, volumes: mounted }, signal) {
       const { control, egress, home } = foldersOf(id);
       // The server owns the egress folder, so that the sandbox cannot replace the socket in it.
-      await mkdir(egress, { recursive: true, mode: 0o755 });
+      makeFolder(egress, 0o755);
       await mkdir(control, { recursive: true, mode: 0o700 });
       if (bounded && !readMountPoints().includes(control))
         await mustRun("mount", ["-t", "tmpfs", "-o", `${CONTROL_OPTIONS},uid=${uid},gid=${uid}`, "berth", control]);

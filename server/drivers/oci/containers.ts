@@ -12,6 +12,7 @@ import { createSemaphore } from "../host/semaphore.ts";
 import { createVolumeSnapshots } from "../host/disks/volume-snapshots.ts";
 import { createNamedVolumes, type NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import { createVolumes } from "../host/disks/volumes.ts";
+import { makeFolder } from "../../bounded-io/make-folder.ts";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
 import { createCpuPriorities } from "./cgroups/cpu-priorities.ts";
@@ -190,8 +191,8 @@ export function createContainers(options: ContainersOptions): Containers {
       mkdirSync(folderOf(id), { recursive: true, mode: 0o700 });
       checkFreeSpace();
       await removeContainer(id);
-      mkdirSync(join(dataDir, "egress"), { recursive: true, mode: 0o700 });
-      mkdirSync(egressOf(id), { recursive: true, mode: 0o755 });
+      makeFolder(join(dataDir, "egress"), 0o700);
+      makeFolder(egressOf(id), 0o755);
       await limitStarts(signal, async () => {
         const source = snapshots.sourceOf(spec.snapshot);
         await launchContainer(launchDeps, spec, { folder: folderOf(id), egress: egressOf(id), source }, signal);

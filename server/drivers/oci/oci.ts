@@ -1,5 +1,7 @@
 import { mkdirSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
 import { AppError, type SandboxId } from "@berth/contract";
+import { makeFolder } from "../../bounded-io/make-folder.ts";
 import { systemClock, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { withDriverErrors } from "../driver-errors.ts";
@@ -38,6 +40,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const { runtimeDir, log, runtime, boundDisks, diskWriteLimitMib = 0 } = options;
   const { rootsDir = ROOTS_DIR, startTimeoutMs = 30_000, stopTimeoutMs = 5_000, clock = systemClock } = options;
   mkdirSync(options.dataDir, { recursive: true });
+  if (rootsDir === ROOTS_DIR) makeFolder(dirname(ROOTS_DIR), 0o755);
   const dataDir = realpathSync(options.dataDir);
   const containers = createContainers({
     dataDir,

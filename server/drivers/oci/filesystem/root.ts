@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../../../bounded-io/make-folder.ts";
 
 // Creates the root folder for templates that name none: empty mount points, the host's links into /usr, and the few files of /etc
 // that programs need. It contains no data of a sandbox, so all sandboxes share one, read-only. It is outside the data folder,
@@ -39,6 +40,9 @@ export function prepareTemplateRoot(parent: string, root: string): { path: strin
   return { path, entries };
 }
 
+// Older roots may have modes that were masked.
+const LAYOUT = 2;
+
 interface RootPlan {
   modes: Record<string, number>;
   folders: readonly string[];
@@ -51,9 +55,9 @@ interface RootPlan {
 
 // Equal plans share one folder, which is created on first use.
 function makeRoot(parent: string, plan: RootPlan): string {
-  const path = join(parent, createHash("sha256").update(JSON.stringify(plan)).digest("hex").slice(0, 16));
+  const path = join(parent, createHash("sha256").update(JSON.stringify({ LAYOUT, plan })).digest("hex").slice(0, 16));
   if (existsSync(path)) return path;
-  mkdirSync(parent, { recursive: true, mode: 0o755 });
+  makeFolder(parent, 0o755);
   const draft = `${path}.${process.pid}`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { mode: 0o755 });

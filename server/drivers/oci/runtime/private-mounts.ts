@@ -1,5 +1,5 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { makeFolder } from "../../../bounded-io/make-folder.ts";
 
 // Only command lines of `withPrivateMounts` contain this path.
 export const PRIVATE_MOUNTS_DIR = "/run/berth/stage";
@@ -27,7 +27,7 @@ export function withPrivateMounts(
   args: readonly string[],
 ): [string, string[]] {
   if (!folders) return [command, [...args]];
-  mkdirSync(PRIVATE_MOUNTS_DIR, { recursive: true, mode: 0o755 });
+  for (const path of [dirname(PRIVATE_MOUNTS_DIR), PRIVATE_MOUNTS_DIR]) makeFolder(path, 0o755);
   return [
     "unshare",
     ["--mount", "--propagation", "private", "sh", "-c", SCRIPT, "sh", ...Object.entries(folders).flat(), "--", command, ...args],
