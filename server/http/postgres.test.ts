@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { AppError } from "@berth/contract";
 import { sharedPostgres, type TestPostgres } from "../../tests/support/databases/postgres.ts";
+import { openSeverableProxy } from "../../tests/support/servers/severable-proxy.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import { startTestApp, type TestApp } from "./testing/test-app.ts";
 
 // PostgreSQL rejects some text that SQLite accepts. No path, query or body may cause such a rejection.
@@ -53,4 +56,30 @@ test("the shared rate limit, idempotency and the audit log work on PostgreSQL", 
   // A hundred per minute, plus the tokens that are refilled meanwhile.
   expect(calls.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(115 + Math.ceil((seconds * 100) / 60));
   expect(calls.some(({ status }) => status === 429)).toBe(true);
+});
+
+test("an Idempotency-Key is free again soon after a 503, wherever the database was lost", async () => {
+  const url = new URL(await postgres.createDatabase());
+  await using proxy = await openSeverableProxy(() => Number(url.port));
+  let loses = true;
+  // The store is lost while the first request works, so that its key cannot be released either.
+  const losing = (sessions: Sessions): Sessions => ({
+    ...sessions,
+    async create(...call) {
+      if (!loses) return sessions.create(...call);
+      proxy.sever();
+      throw new AppError("store_unavailable");
+    },
+  });
+  const through = Object.assign(new URL(url), { port: String(proxy.port) }).href;
+  await using plain = await startTestApp({ url: through });
+  await using lossy = await startTestApp({ store: plain.store, sessions: losing(plain.sessions) });
+  const create = () => lossy.call("POST", "/api/b2b/sessions", { body: { externalUserId: "u" }, headers: { "idempotency-key": "k" } });
+  expect((await create()).status).toBe(503);
+  loses = false;
+  proxy.restore();
+  const restoredMs = performance.now();
+  await expect.poll(async () => (await create()).status, { timeout: 20_000, interval: 100 }).toBe(201);
+  // Without the release it takes until the end of the lease, 15 seconds.
+  expect(performance.now() - restoredMs).toBeLessThan(8_000);
 });

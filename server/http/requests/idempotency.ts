@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
 import { HOUR, SECOND, type Clock } from "../../clock.ts";
@@ -37,17 +38,41 @@ export interface IdempotencyDeps {
 
 const KEPT_MS = 24 * HOUR;
 const LEASE_MS = 15 * SECOND;
+const RELEASE_RETRY_MS = 500;
 const MAX_KEY_LENGTH = 255;
 
 export async function openIdempotency({ store, secrets, clock, log, host }: IdempotencyDeps): Promise<Idempotency> {
   // Release keys that this server held when it died, so that retries need not wait for their leases.
   await releaseKeysOf(store.db, host);
 
+  // The failure of a request is answered at once. A key that cannot be released now is released when the store is back, or its lease
+  // expires on its own.
+  async function release(claim: Claim): Promise<void> {
+    const attempt = () =>
+      releaseKey(store.db, claim).then(
+        () => true,
+        () => false,
+      );
+    if (!(await attempt())) void retry(attempt);
+  }
+
+  async function retry(attempt: () => Promise<boolean>): Promise<void> {
+    for (const endMs = performance.now() + LEASE_MS; performance.now() < endMs;) {
+      await sleep(RELEASE_RETRY_MS, undefined, { ref: false });
+      if (await attempt()) return;
+    }
+  }
+
   async function perform(claim: Claim, work: (save: Save) => Promise<Result>): Promise<Performed> {
     const context = `idempotency:${claim.partnerId}:${claim.scope}`;
     // A power cut that loses this claim also ends the request.
-    const found = await store.transaction((tx) => claimKey(tx, claim, clock.now(), clock.now() + LEASE_MS, clock.now() + KEPT_MS), {
+    const claiming = store.transaction((tx) => claimKey(tx, claim, clock.now(), clock.now() + LEASE_MS, clock.now() + KEPT_MS), {
       sync: "later",
+    });
+    const found = await claiming.catch(async (error: unknown) => {
+      // The commit may have succeeded, and only its answer been lost.
+      await release(claim);
+      throw error;
     });
     if (found.is === "mismatch") throw new AppError("idempotency_mismatch");
     if (found.is === "in_flight") throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
@@ -73,8 +98,7 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
       if (!saved) await save(store.db, result);
       return { status: result.status, text: JSON.stringify(result.body), isReplayed: false };
     } catch (error) {
-      // If the release fails too, the lease expires on its own.
-      await releaseKey(store.db, claim).catch(() => {});
+      await release(claim);
       throw error;
     } finally {
       await renewals[Symbol.asyncDispose]();
