@@ -28,6 +28,6 @@ onBothEngines("counts of sessions", (databases) => {
       warm: 1,
     });
     expect([counts.get("creating"), counts.has("destroyed" as never)]).toEqual([0, false]);
-    expect(await readQuotaUse(store.db)).toEqual([{ partnerId: "acme", maxSessions: 5, live: 3 }]);
+    expect(await readQuotaUse(store.db)).toEqual([{ partnerId: "acme", maxSessions: 5, live: 4 }]);
   });
 });

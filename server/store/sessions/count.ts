@@ -32,7 +32,7 @@ export interface QuotaScope {
   externalUserId?: string;
 }
 
-// Sessions that count against a quota: all that a partner has, except those on their way out.
+// Sessions that count against a quota: all that the list shows as running or paused, also those that are being destroyed.
 export function countLive(db: Db, { partnerId, externalUserId }: QuotaScope): Promise<number> {
   const live = db
     .selectFrom("sessions")
@@ -97,7 +97,7 @@ export async function lockHome(db: Db, { driver, host }: Home): Promise<void> {
 
 const EXISTING = SESSION_STATES.filter((state): state is Exclude<SessionState, "destroyed"> => state !== "destroyed");
 const HOLDING = SESSION_STATES.filter((state) => state !== "paused" && state !== "destroyed");
-const LIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "rebuilding", "paused", "hibernating", "resuming"];
+const LIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "rebuilding", "paused", "hibernating", "resuming", "destroying"];
 
 function sandboxesHoldingMemory(db: Db, home: Home) {
   return db
