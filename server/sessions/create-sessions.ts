@@ -19,14 +19,14 @@ import type { Changes } from "./changes.ts";
 import type { Placement } from "./pool/placement.ts";
 import type { Pool } from "./pool/pool.ts";
 import type { ServerDirectory } from "./server-directory.ts";
-import type { ChangeOptions, SessionChange, Sessions, SessionView } from "./sessions.ts";
+import type { ChangeOptions, Sessions, SessionView } from "./sessions.ts";
 import { outcomeOfError, secondsSince, type SessionObserver, type Start } from "./session-observer.ts";
 import { renewSecrets, retryChanges } from "./setup/setup-changes.ts";
 import type { Outcome } from "./states/outcome.ts";
-import { outcomeOf } from "./states/states.ts";
+import { outcomeOf, type Trigger } from "./states/states.ts";
 import { WARNING_MS } from "./steps/step-actions.ts";
 import type { Steps } from "./steps/steps.ts";
-import type { Transitions } from "./states/transitions.ts";
+import type { Recorder, Transitions } from "./states/transitions.ts";
 import { withVolumes } from "./volumes/mounts.ts";
 import { createWakeOnce } from "./wake-once.ts";
 
@@ -116,9 +116,9 @@ export function createSessions(deps: SessionsDeps): Sessions {
     }
   }
 
-  // Lets the step under way end, or finishes it if its server is dead. null: look again.
+  // Lets the step under way end, or finishes it if no server works on it. null: look again.
   async function awaitStep(session: PartnerSession, { do: action }: Outcome, { record }: Call): Promise<Session | null> {
-    if (!isInStep(session) || session.lease.untilMs >= clock.now()) {
+    if (!isInStep(session) || !steps.isAbandoned(session)) {
       await delay(POLL_MS);
       return null;
     }
@@ -128,52 +128,58 @@ export function createSessions(deps: SessionsDeps): Sessions {
     return joins ? ended : null;
   }
 
-  async function update(partnerId: string, id: string, change: SessionChange, { record }: ChangeOptions = {}): Promise<SessionView> {
-    const session = await find(partnerId, id);
-    const outcome = outcomeOf("change", session.state);
-    if (outcome.do === "refuse") throw new AppError(outcome.code);
-    const { timeoutMs, idleTimeoutMs, metadata, autoResume, onTimeout } = change;
-    const isRunning = "expiresAtMs" in session && session.expiresAtMs !== null;
-    const updated = await transitions.apply(session, "change", {
-      changes: {
+  // Applies a change to the session as it is. If a step moved it meanwhile, the change is decided again.
+  async function change(partnerId: string, id: string, decide: Decide): Promise<SessionView> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const session = await find(partnerId, id);
+      const decided = decide(session);
+      if (!decided) return visible(session);
+      const { trigger, changes: decidedChanges, record } = decided;
+      const changed = await transitions.apply(session, trigger, {
+        changes: { ...decidedChanges, updatedAtMs: nextUpdate(session) },
+        record,
+      });
+      if (changed && changed !== "deleted") return visible(changed);
+    }
+    throw new AppError("session_busy", { retryAfterSeconds: 1 });
+  }
+
+  const update: Sessions["update"] = (partnerId, id, wanted, { record } = {}) =>
+    change(partnerId, id, (session) => {
+      const outcome = outcomeOf("change", session.state);
+      if (outcome.do === "refuse") throw new AppError(outcome.code);
+      const { timeoutMs, idleTimeoutMs, metadata, autoResume, onTimeout } = wanted;
+      const isRunning = "expiresAtMs" in session && session.expiresAtMs !== null;
+      const updated = {
         ...(timeoutMs !== undefined && { timeoutMs, isWarned: timeoutMs <= WARNING_MS }),
         ...(timeoutMs !== undefined && isRunning && { expiresAtMs: clock.now() + timeoutMs }),
         ...(idleTimeoutMs !== undefined && { idleTimeoutMs, ...(isRunning && idleTimes(idleTimeoutMs, clock.now())) }),
         ...(metadata !== undefined && { metadata }),
         ...(autoResume !== undefined && { autoResume }),
         ...(onTimeout !== undefined && { onTimeout }),
-        ...renewSecrets(secrets, session, change),
-        updatedAtMs: nextUpdate(session),
-      },
-      record,
+        ...renewSecrets(secrets, session, wanted),
+      };
+      return { trigger: "change", changes: updated, record };
     });
-    if (!updated || updated === "deleted") throw new AppError("session_busy", { retryAfterSeconds: 1 });
-    return visible(updated);
-  }
 
-  async function extend(partnerId: string, id: string): Promise<SessionView> {
-    const session = await find(partnerId, id);
-    if (outcomeOf("extend", session.state).do !== "update") throw notExtendable(session);
-    const { timeoutMs, expiresAtMs, extendUntilMs } = session as Extract<PartnerSession, { state: "running" }>;
-    const untilMs = Math.min(expiresAtMs + timeoutMs, extendUntilMs ?? 0);
-    if (untilMs - expiresAtMs < MIN_EXTENSION_MS) return visible(session);
-    const changes = { expiresAtMs: untilMs, isWarned: untilMs - clock.now() <= WARNING_MS, updatedAtMs: nextUpdate(session) };
-    const extended = await transitions.apply(session, "extend", { changes });
-    if (!extended || extended === "deleted") throw new AppError("session_busy", { retryAfterSeconds: 1 });
-    return visible(extended);
-  }
+  const extend: Sessions["extend"] = (partnerId, id) =>
+    change(partnerId, id, (session) => {
+      if (outcomeOf("extend", session.state).do !== "update") throw notExtendable(session);
+      const { timeoutMs, expiresAtMs, extendUntilMs } = session as Extract<PartnerSession, { state: "running" }>;
+      const untilMs = Math.min(expiresAtMs + timeoutMs, extendUntilMs ?? 0);
+      if (untilMs - expiresAtMs < MIN_EXTENSION_MS) return null;
+      return { trigger: "extend", changes: { expiresAtMs: untilMs, isWarned: untilMs - clock.now() <= WARNING_MS } };
+    });
 
   // The ETag depends on it, so it differs even within one millisecond.
   const nextUpdate = ({ updatedAtMs }: Session) => Math.max(clock.now(), updatedAtMs + 1);
 
-  async function retrySource(partnerId: string, id: string, { record }: ChangeOptions = {}): Promise<SessionView> {
-    const session = await find(partnerId, id);
-    const changes = retryChanges(session);
-    if (!changes || session.state !== "running") throw new AppError("source_not_failed");
-    const updated = await transitions.apply(session, "retry_source", { changes: { ...changes, updatedAtMs: nextUpdate(session) }, record });
-    if (!updated || updated === "deleted") throw new AppError("session_busy", { retryAfterSeconds: 1 });
-    return visible(updated);
-  }
+  const retrySource: Sessions["retrySource"] = (partnerId, id, { record } = {}) =>
+    change(partnerId, id, (session) => {
+      const retried = retryChanges(session);
+      if (!retried || session.state !== "running") throw new AppError("source_not_failed");
+      return { trigger: "retry_source", changes: retried, record };
+    });
 
   return {
     create,
@@ -187,7 +193,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       perform(partnerId, id, { trigger: "resume", changes: { autoStartAgent }, ...options }),
     destroy: (partnerId, id, options) => perform(partnerId, id, { trigger: "destroy", ...options }),
     update,
-    wake: createWakeOnce({ wake: (partnerId, id) => perform(partnerId, id, { trigger: "wake" }), clock }),
+    wake: createWakeOnce({ wake: (partnerId, id) => perform(partnerId, id, { trigger: "wake" }) }),
     extend,
     retrySource,
     list: (partnerId, filter) => listSessions(store.db, partnerId, filter, nextSlice),
@@ -204,6 +210,12 @@ interface Call extends ChangeOptions {
   trigger: "pause" | "resume" | "wake" | "destroy";
   changes?: SessionChanges;
 }
+
+// What a call changes in a session that it finds. null: nothing.
+type Decide = (session: PartnerSession) => { trigger: Trigger; changes: SessionChanges; record?: Recorder | undefined } | null;
+
+// Each needs another step that moved the session meanwhile.
+const MAX_ATTEMPTS = 20;
 
 function withSnapshot(template: Template, snapshot: string | undefined): Template {
   const { snapshot: _, ...rest } = template;

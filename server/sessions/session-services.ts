@@ -103,7 +103,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const capacity = createCapacity(home, store.engine, deps.capacity);
   const leaseMs = stepTimeoutMs + LEASE_MARGIN_MS;
   const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: changes.announce });
-  const steps = createSteps({ transitions, actions, stepTimeoutMs, log, observer });
+  const steps = createSteps({ transitions, actions, stepTimeoutMs, clock, log, observer });
   const pool = createPool({ ...deps, observer, transitions, steps, capacity, home, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
   const placement = createPlacement({ ...deps, steps, capacity, home, pool, lease: transitions.lease });
   const sessions = createSessions({ ...deps, observer, transitions, steps, capacity, home, changes, placement, pool });
@@ -171,7 +171,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         clock.every(TICK_MS, logFailure("setup", setups.tick)),
         clock.every(BUSY_SAMPLE_MS, logFailure("idle", busySandboxes.sample)),
         clock.every(
-          RECONCILE_MS,
+          TICK_MS,
           logFailure("reconcile", () => reconcile.finishSteps()),
         ),
         clock.every(RECONCILE_MS, logFailure("reconcile", reconcile.repairDifferences)),

@@ -90,6 +90,47 @@ onBothEngines("sessions", (databases) => {
     expect(codes.filter((code) => code === "session_quota")).toHaveLength(3);
   });
 
+  test("the list never shows more sessions than the quota, also while one is being destroyed", async () => {
+    const removal = Promise.withResolvers<void>();
+    const entered = Promise.withResolvers<void>();
+    await using slow = await openTestSessions({
+      databaseUrl: (await databases.create()).url,
+      wrapDriver: (driver) => ({
+        ...driver,
+        async destroy(id, signal) {
+          entered.resolve();
+          await removal.promise;
+          return driver.destroy(id, signal);
+        },
+      }),
+    });
+    const limited = { ...slow.acme, maxSessions: 1 };
+    const { id } = await slow.sessions.create(limited, aRequest());
+    const destroying = slow.sessions.destroy("acme", id);
+    await entered.promise;
+    const code = await codeOf(slow.sessions.create(limited, aRequest()));
+    const listed = await slow.sessions.list("acme", { limit: 10, status: "running" });
+    removal.resolve();
+    await destroying;
+    expect([code, listed.sessions.length]).toEqual(["session_quota", 1]);
+    await slow.sessions.create(limited, aRequest());
+    expect((await slow.sessions.list("acme", { limit: 10, status: "running" })).sessions).toHaveLength(1);
+  });
+
+  test("a change of a session that moves meanwhile is applied to what it has become", async () => {
+    const { id } = await create();
+    const codes: string[] = [];
+    for (let round = 0; round < 10; round++) {
+      const step = round % 2 === 0 ? services.sessions.pause("acme", id) : services.sessions.resume("acme", id, { autoStartAgent: false });
+      const change = async (n: number) => {
+        await turns(n * 3);
+        codes.push(await codeOf(services.sessions.update("acme", id, { metadata: { round: String(round), n: String(n) } })));
+      };
+      await Promise.all([step, ...Array.from({ length: 12 }, (_, n) => change(n))]);
+    }
+    expect(new Set(codes)).toEqual(new Set(["ok"]));
+  });
+
   test("concurrent creates cannot exceed the limit of sandboxes", async () => {
     const capacity = { maxSandboxes: 2, reserveBytes: 0 };
     await using small = await openTestSessions({ databaseUrl: (await databases.create()).url, capacity });
@@ -143,3 +184,7 @@ onBothEngines("sessions", (databases) => {
     await services.sessions.destroy("acme", session.id);
   });
 });
+
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise(setImmediate);
+}

@@ -65,7 +65,6 @@ onBothEngines("a session that is opened, or whose time ends", (databases) => {
     expect(new Set(codes)).toEqual(new Set(["capacity_reached"]));
     expect(await services.sessions.get("acme", id)).toMatchObject({ status: "paused", stopReason: "api" });
     await services.sessions.destroy("acme", other.id);
-    await services.clock.advance(2 * SECOND);
     expect(await services.sessions.wake("acme", id)).toMatchObject({ status: "running", stopReason: null });
   });
 
@@ -160,7 +159,7 @@ describe("opening a paused session", () => {
     expect(seen).toHaveLength(2);
   });
 
-  test("after a resume that failed, the session can be opened again", async () => {
+  test("after a resume that failed, the session can be opened again at once", async () => {
     let fails = true;
     services = await openTestSessions({
       wrapDriver: (driver) => ({
@@ -172,8 +171,6 @@ describe("opening a paused session", () => {
     await services.sessions.pause("acme", id);
     expect(await codeOf(services.sessions.wake("acme", id))).toBe("sandbox_failed");
     fails = false;
-    expect(await codeOf(services.sessions.wake("acme", id))).toBe("sandbox_failed");
-    await services.clock.advance(2 * SECOND);
     expect(await codeOf(services.sessions.wake("acme", id))).toBe("ok");
   });
 
@@ -189,7 +186,7 @@ describe("opening a paused session", () => {
 
 test("a caller waits only for a while, and the attempt goes on", async () => {
   const { promise, resolve } = Promise.withResolvers<never>();
-  const wake = createWakeOnce({ wake: () => promise, clock: { now: () => 0 }, waitMs: 10 });
+  const wake = createWakeOnce({ wake: () => promise, waitMs: 10 });
   expect(await codeOf(wake("acme", "ses_1"))).toBe("session_resuming");
   const second = wake("acme", "ses_1");
   resolve({ status: "running" } as never);

@@ -72,7 +72,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
   const owner = `down-${randomBytes(8).toString("hex")}`;
   const leaseMs = STEP_TIMEOUT_MS + LEASE_MARGIN_MS;
   const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: () => {} });
-  const steps = createSteps({ transitions, actions, stepTimeoutMs: STEP_TIMEOUT_MS, log, observer: ignoreAll });
+  const steps = createSteps({ transitions, actions, stepTimeoutMs: STEP_TIMEOUT_MS, clock, log, observer: ignoreAll });
 
   async function end(goal: Goal): Promise<EndedSandboxes> {
     const ended: EndedSandboxes = { paused: 0, destroyed: 0, discarded: 0, orphans: 0, failures: [] };

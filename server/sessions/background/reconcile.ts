@@ -74,8 +74,8 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   }
 
   async function finishSteps({ predecessors }: FinishOptions = { predecessors: false }): Promise<number> {
-    const onlyOwnerAlive = predecessors ? owner : undefined;
-    const abandoned = await abandonedSteps(store.db, home, { nowMs: clock.now(), onlyOwnerAlive, onMalformed });
+    const found = await abandonedSteps(store.db, home, { nowMs: clock.now(), owner, isOnlyOwnerAlive: predecessors, onMalformed });
+    const abandoned = found.filter((session) => isInStep(session) && (session.lease.owner !== owner || steps.isAbandoned(session)));
     await forEachConcurrently(abandoned, BACKGROUND, async (session) => {
       const { id: sessionId, sandboxId, state } = session;
       onFound(`step_${state}`);

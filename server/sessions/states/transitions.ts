@@ -23,6 +23,7 @@ import { outcomeOf, type Trigger } from "./states.ts";
 export interface Transitions {
   // A lease for a step that begins now.
   lease(): Lease;
+  isOwn(lease: Lease): boolean;
   // null: the session has changed since it was read, so nothing happened. Throws if the table has no change for this state.
   apply(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<Session | "deleted" | null>;
   // The same in the caller's transaction. The caller announces the change after the commit.
@@ -77,7 +78,7 @@ export function createTransitions({ store, owner, leaseMs, clock, onChange }: Tr
     // A failure is not repeated at once: the lease lasts for two more tries.
     clock.every(leaseMs / 3, () => updateSession(store.laterDb, session, { lease: lease() }).then(ignore, ignore));
 
-  return { lease, apply, applyIn, announce: onChange, holdLease };
+  return { lease, isOwn: (held) => held.owner === owner, apply, applyIn, announce: onChange, holdLease };
 }
 
 const ignore = () => {};

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError } from "@berth/contract";
+import type { Clock } from "../../clock.ts";
 import { describeError } from "../../faults/describe-error.ts";
 import { failpoint } from "../../faults/failpoints.ts";
 import { holdPoint } from "../../faults/hold-points.ts";
 import type { Log } from "../../log.ts";
 import type { Db } from "../../store/schema.ts";
-import { isInStep, type Session, type SessionInStep } from "../../store/sessions/session.ts";
+import { isInStep, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
 import { outcomeOfError, secondsSince, type SessionObserver } from "../session-observer.ts";
 import { outcomeOf, type Trigger } from "../states/states.ts";
 import { inSpan, type Span } from "../../tracing/span.ts";
@@ -28,6 +29,8 @@ export interface Steps {
   left(step: BegunStep, session: Session): void;
   // Both. Does nothing if the session has changed since it was read.
   run(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<void>;
+  // Whether no server works on the step any more: its lease has expired, or it is this server's and its end could not be written.
+  isAbandoned(session: SessionInStep): boolean;
   // Waits until no step runs here.
   idle(): Promise<void>;
   // The steps that run here, for people.
@@ -48,6 +51,7 @@ export interface StepsDeps {
   transitions: Transitions;
   actions: StepActions;
   stepTimeoutMs: number;
+  clock: Pick<Clock, "now">;
   log: Log;
   observer: Pick<SessionObserver, "stepped">;
 }
@@ -55,11 +59,15 @@ export interface StepsDeps {
 // A lease outlives its step, so that a slow server is not taken for a dead one.
 export const LEASE_MARGIN_MS = 15_000;
 
-export function createSteps({ transitions, actions, stepTimeoutMs, log, observer }: StepsDeps): Steps {
+export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, observer }: StepsDeps): Steps {
   const running = new Map<string, RunningStep>();
+  // Sessions whose step is being entered: its row may say so before we know.
+  const beginning = new Set<Session>();
 
   const begin: Steps["begin"] = async (session, trigger, { record, span, ...options } = {}) => {
-    const begun = await transitions.apply(session, trigger, options);
+    beginning.add(session);
+    // Not before the caller performs the step.
+    const begun = await transitions.apply(session, trigger, options).finally(() => setImmediate(() => beginning.delete(session)));
     const outcome = outcomeOf(trigger, session.state);
     if (outcome.do === "enter") failpoint(`${outcome.step}.begun`);
     return begun && begun !== "deleted" && isInStep(begun) ? { session: begun, record, span } : null;
@@ -102,6 +110,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, log, observer
       observer.stepped({ step, outcome: outcomeOfError(reason), seconds: secondsSince(startedMs) });
       if (!isAppError(reason, "session_busy"))
         log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describeError(error), ...trace });
+      if (mayBeDone(session, error)) throw reason;
       await undo(session).catch((second: unknown) => log.error("session.undo_failed", { sessionId, error: describeError(second) }));
       throw reason;
     }
@@ -133,14 +142,28 @@ export function createSteps({ transitions, actions, stepTimeoutMs, log, observer
     if (step) await perform(step);
   }
 
+  function isAbandoned({ id, state, lease }: SessionInStep): boolean {
+    if (lease.untilMs < clock.now()) return true;
+    const isWorkedOn = running.has(id) || [...beginning].some((session) => session.id === id);
+    return transitions.isOwn(lease) && !UNSEEN.has(state) && !isWorkedOn;
+  }
+
   async function idle(): Promise<void> {
     while (running.size > 0) await Promise.all([...running.values()].map((entry) => entry.settled));
   }
 
   const describeRunning = () => [...running].map(([id, { step }]) => `${step} ${id}`);
 
-  return { begin, perform, leaveIn, left, run, idle, describeRunning };
+  return { begin, perform, leaveIn, left, run, isAbandoned, idle, describeRunning };
 }
+
+// Steps that are also entered without `begin`, so that it is not known here whether one is about to be performed. No partner sees them.
+const UNSEEN: ReadonlySet<Step> = new Set(["warming", "creating", "discarding"]);
+
+// If only the store has failed, the sandbox may be where it should be, and the session must not return to its state from before. The step
+// is then repeated as an abandoned one.
+const mayBeDone = ({ state }: SessionInStep, error: unknown): boolean =>
+  isAppError(error, "store_unavailable") && outcomeOf("failed", state).do === "move";
 
 interface RunningStep {
   step: string;

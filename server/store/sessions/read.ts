@@ -70,19 +70,20 @@ export async function hasSessionIn(db: Db, home: Home, state: SessionState): Pro
 
 export interface AbandonedQuery extends ListOptions {
   nowMs: number;
-  // Also the steps under an unexpired lease of any owner but this one: on one machine, every earlier process is dead.
-  onlyOwnerAlive?: string | undefined;
+  // This server. Only it knows which of its own steps it works on, so they are all returned.
+  owner: string;
+  // Also the steps under an unexpired lease of any other owner: on one machine, every earlier process is dead.
+  isOnlyOwnerAlive: boolean;
 }
 
-// Steps of this home that no server works on any more.
-export async function abandonedSteps(db: Db, home: Home, { nowMs, onlyOwnerAlive, onMalformed }: AbandonedQuery): Promise<Session[]> {
-  const rows = await sessionsAt(db, home)
-    .where("lease_until", "is not", null)
-    .where((w) =>
-      onlyOwnerAlive === undefined
-        ? w("lease_until", "<", nowMs)
-        : w.or([w("lease_until", "<", nowMs), w("lease_owner", "!=", onlyOwnerAlive)]),
-    )
+// Steps of this home that no server works on any more, and those of this server.
+export async function abandonedSteps(
+  db: Db,
+  home: Home,
+  { nowMs, owner, isOnlyOwnerAlive, onMalformed }: AbandonedQuery,
+): Promise<Session[]> {
+  const leased = sessionsAt(db, home).where("lease_until", "is not", null);
+  const rows = await (isOnlyOwnerAlive ? leased : leased.where((w) => w.or([w("lease_until", "<", nowMs), w("lease_owner", "=", owner)])))
     .orderBy("lease_until")
     .limit(500)
     .execute();
