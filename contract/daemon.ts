@@ -35,7 +35,7 @@ export interface ExecRequest {
 export type ExecEvent =
   | { type: "stdout" | "stderr"; data: string }
   | { type: "exit"; code: number | null; signal: string | null; timedOut?: boolean }
-  | { type: "error"; message: string; code?: "session_paused" };
+  | { type: "error"; message: string; code?: "session_paused" | "session_not_found" };
 
 // GET /files?path=        lists a folder: folders first, then by name, where case does not matter and "a9" precedes "a10".
 //                         With `details=names` it is a NameListing, which is much faster for a large folder

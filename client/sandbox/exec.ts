@@ -3,11 +3,12 @@ import { jsonLines } from "../http/streams.ts";
 import type { Transport } from "../http/transport.ts";
 import type { ExecEvent, ExecOptions, ExecResult } from "../types/sandbox-types.ts";
 
-// The sandbox sends this instead of `exit` if the command could not be started, or if the session was paused. The client throws it.
+// The sandbox sends this instead of `exit` if the command could not be started, or if the session was paused or
+// destroyed. The client throws it.
 interface NoExit {
   type: "error";
   message: string;
-  code?: "session_paused";
+  code?: "session_paused" | "session_not_found";
 }
 
 // Yields output as it arrives; the last event is `exit`. Leaving the loop kills the command.

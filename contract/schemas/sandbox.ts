@@ -52,10 +52,16 @@ export const ExecEvent = Type.Union(
       timedOut: Type.Optional(Type.Boolean(describe("True if `timeoutMs` has passed."))),
     }),
     Type.Object({
-      type: Type.Literal("error", describe("The last line if the command could not be started, or if the session was paused.")),
+      type: Type.Literal(
+        "error",
+        describe("The last line if the command could not be started, or if the session was paused or destroyed."),
+      ),
       message: Type.String(describe("What happened.")),
       code: Type.Optional(
-        Type.Literal("session_paused", describe("The session was paused. The command goes on when it is resumed, but its output is lost.")),
+        Type.Enum(
+          ["session_paused", "session_not_found"],
+          describe("The session was paused: the command goes on when it is resumed, but its output is lost. Or it was destroyed."),
+        ),
       ),
     }),
   ],

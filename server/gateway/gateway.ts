@@ -17,7 +17,7 @@ import { sendStatusPage, type PageName } from "./pages/status-pages.ts";
 import { createPreviewLinks } from "./preview/preview-link.ts";
 import { createPreview } from "./preview/preview.ts";
 import { createOutputLimit, createRecentSenders } from "../event-loop/output-limit.ts";
-import { createSessionLinks, type SessionLinks } from "./relay/session-links.ts";
+import { createSessionLinks, type SessionLinksDeps } from "./relay/session-links.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
 import { measureAnswers } from "./requests/answer-times.ts";
 import { createGatewayMetrics } from "./requests/metrics.ts";
@@ -44,7 +44,7 @@ export interface GatewayDeps {
   findPartner: SessionCacheDeps["findPartner"];
   hasSupportVisit: SessionCacheDeps["hasSupportVisit"];
   authenticate: SandboxesDeps["authenticate"];
-  links: SessionLinks;
+  links: SessionLinksDeps["links"];
   // Records every use of a session.
   activity: Pick<Activity, "note" | "begin">;
   tickets: Pick<Tickets, "verify">;

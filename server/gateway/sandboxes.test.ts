@@ -150,6 +150,25 @@ describe("/sandboxes/{sandboxId}", () => {
     expect(await overtake(() => {})).toEqual([502, "sandbox_unreachable"]);
   });
 
+  test("ends the output of a command whose session is destroyed with a line that says so, and cuts every other response", async () => {
+    await using gateway = await openGateway();
+    const line = `${JSON.stringify({ type: "stdout", data: "x" })}\n`;
+    await gateway.serveDaemon((request, response) => {
+      response.writeHead(200, { "content-type": "application/x-ndjson" });
+      response.write(line, () => {
+        gateway.session.state = "destroying";
+        request.socket.destroy();
+      });
+    });
+    const send = (path: string) => {
+      gateway.setStatus("running");
+      return gateway.send(`/sandboxes/${gateway.sandboxId}${path}`, { headers: key });
+    };
+    const last = JSON.stringify({ type: "error", code: "session_not_found", message: "Session not found" });
+    expect((await send("/exec")).body).toBe(`${line}${last}\n`);
+    expect((await send("/files")).body).toBe(line);
+  });
+
   test("a change of a session that is being resumed leaves its link open", async () => {
     await using gateway = await openGateway();
     const arrived = Promise.withResolvers<void>();

@@ -15,6 +15,8 @@ export interface State {
   file: string;
   // How often the command of the call `exec` ran.
   runs: number;
+  // How WebSockets that were open ended: not at all, or with the reason that the session gives.
+  sockets: "well";
 }
 
 // One indivisible part of a call. It has several outcomes where the contract leaves them open. An outcome with an answer ends the call.

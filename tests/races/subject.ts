@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import type { WebSocket } from "ws";
 import type { Session } from "@berth/contract";
+import { CLOSE } from "@berth/contract/daemon.ts";
 import type { Berth } from "../support/servers/berth.ts";
 import { openSocket } from "./calls.ts";
 import type { State } from "./model.ts";
@@ -41,6 +44,12 @@ interface Start {
   autoResume: boolean;
 }
 
+interface OpenedSocket {
+  socket: WebSocket;
+  closed: Promise<number>;
+}
+
+const SOCKET_MS = 5_000;
 const TIMEOUT_MS = 3_600_000;
 const IDLE_MS = 7_200_000;
 // A round takes less than this.
@@ -54,7 +63,7 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
   let launchUrl = "";
   let cookie = "";
   let start: Start = { sessionId: "", sandboxId: "", snapshotId: "", key: "", autoResume: false };
-  let sockets: WebSocket[] = [];
+  let sockets: OpenedSocket[] = [];
   let snapshots: string[] = [];
   let created = new Set<string>();
 
@@ -84,15 +93,18 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
 
   async function run(command: string): Promise<{ answer: string; output: string }> {
     const headers = { "content-type": "application/json" };
-    const { answer, status, text } = await inSandbox("/exec", { method: "POST", headers, body: JSON.stringify({ command }) });
-    if (status !== 200) return { answer, output: "" };
+    const { answer, status: code, text } = await inSandbox("/exec", { method: "POST", headers, body: JSON.stringify({ command }) });
+    if (code !== 200) return { answer, output: "" };
     const events = text
       .split("\n")
       .filter(Boolean)
-      .map((line) => JSON.parse(line) as { type: string; data?: string; code?: number });
+      .map((line) => JSON.parse(line) as { type: string; data?: string; code?: number | string });
     const exit = events.find(({ type }) => type === "exit");
     const output = events.map(({ type, data }) => (type === "stdout" ? data : "")).join("");
-    return { answer: exit ? `200 exit ${exit.code}` : "200 cut", output };
+    // The answer had begun when the session was paused or destroyed.
+    const stopped = events.find(({ type }) => type === "error")?.code;
+    const status = stopped === "session_paused" ? 409 : 404;
+    return { answer: exit ? `200 exit ${exit.code}` : stopped === undefined ? "200 cut" : `${status} ${stopped}`, output };
   }
 
   async function make(): Promise<void> {
@@ -139,7 +151,8 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
       return `${answer} ${row?.status ?? "destroyed"}`;
     },
     open: async () => (await send(launchUrl, {})).answer,
-    exec: async () => (await run("echo run >> runs")).answer,
+    // Long enough for another call to come while it runs.
+    exec: async () => (await run("echo run >> runs; sleep 0.02")).answer,
     async read() {
       const { answer, status: code, text } = await inSandbox("/files/content?path=file");
       return code === 200 ? `${answer} ${text}` : answer;
@@ -150,7 +163,7 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
     },
     async connect() {
       const { answer, socket } = await openSocket(`${berth.url.replace("http", "ws")}/sandboxes/${start.sandboxId}/events`, auth);
-      sockets.push(socket);
+      if (answer === "101") sockets.push({ socket, closed: once(socket, "close").then(([code]) => code as number) });
       return answer;
     },
     async create(body, headers) {
@@ -190,23 +203,33 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
         snapshot: withSnapshot,
         file: "before",
         runs: 0,
+        sockets: "well",
       };
     },
 
     async observe() {
       const snapshot = start.snapshotId !== "" && (await sendJson("GET", `/api/b2b/snapshots/${start.snapshotId}`)).status === 200;
-      for (const socket of sockets) socket.terminate();
       for (const id of snapshots) await sendJson("DELETE", `/api/b2b/snapshots/${id}`);
       for (const id of created) await must("200", sendJson("DELETE", `/api/b2b/sessions/${id}`));
+      const endings = await Promise.all(sockets.map(async (socket) => endOf(socket, (await status()) === "running")));
+      const ending = endings.find((found) => found !== "well") ?? "well";
       [sockets, snapshots, created] = [[], [], new Set()];
       start = { ...start, snapshotId: "" };
       const found = JSON.parse(await must("200", sendJson("GET", `${pathOf("")}?expand=details`))) as Details;
       const { status: now, autoResume, onTimeout, metadata, idleTimeoutMs } = found;
       if (now === "destroyed") {
         session = undefined;
-        return { status: now, snapshot };
+        return { status: now, snapshot, sockets: ending as State["sockets"] };
       }
-      const facts = { status: now, autoResume, onTimeout, note: metadata.note ?? "", idleTimeoutMs, snapshot };
+      const facts = {
+        sockets: ending as State["sockets"],
+        status: now,
+        autoResume,
+        onTimeout,
+        note: metadata.note ?? "",
+        idleTimeoutMs,
+        snapshot,
+      };
       if (now === "paused") await must("200", sendJson("POST", pathOf("/resume"), { autoStartAgent: false }));
       const running = JSON.parse(await must("200", sendJson("GET", `${pathOf("")}?expand=details`))) as Details;
       const timeoutMs = timeoutEnding(Date.parse(running.expiresAt));
@@ -221,6 +244,14 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
       if (session) await sendJson("DELETE", pathOf(""));
     },
   };
+}
+
+// A socket of a session that does not run closes with the session's own code. Afterwards it is gone.
+async function endOf({ socket, closed }: OpenedSocket, mayStay: boolean): Promise<string> {
+  if (mayStay) socket.terminate();
+  const code = await Promise.race([closed, delay(SOCKET_MS, "stayed open")]);
+  socket.terminate();
+  return mayStay || code === CLOSE.sessionPaused || code === CLOSE.sessionDestroyed ? "well" : `closed with ${code}`;
 }
 
 interface Details {

@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { AppError, type SandboxId } from "@berth/contract";
 import type { Visitor } from "@berth/contract/visitor.ts";
 import { spanOf } from "../../tracing/span.ts";
 import { relayHttp, type HttpRelayDeps } from "./http-relay.ts";
+import type { SessionLinks } from "./session-links.ts";
 import { headersFromSandbox, headersToSandbox, visitorHeaders } from "./sandbox-headers.ts";
 
 interface ApiRequest {
@@ -14,8 +15,10 @@ interface ApiRequest {
   visitor?: Visitor;
 }
 
+export type ApiRelayDeps = HttpRelayDeps & { links: SessionLinks };
+
 // Relays an authorized request, from a partner's backend or from the workspace page, to the daemon's API.
-export async function relayToApi(deps: HttpRelayDeps, { request, response, sandboxId, path, visitor }: ApiRequest): Promise<void> {
+export async function relayToApi(deps: ApiRelayDeps, { request, response, sandboxId, path, visitor }: ApiRequest): Promise<void> {
   await relayHttp(deps, {
     request,
     response,
@@ -30,5 +33,13 @@ export async function relayToApi(deps: HttpRelayDeps, { request, response, sandb
         throw new AppError("sandbox_unreachable", { cause: new Error(`the sandbox replied with status ${status}`) });
       return false;
     },
+    async lastLine(headers) {
+      const error = isCommandOutput(path, headers) ? await deps.links.whyStopped(sandboxId) : null;
+      return error && `${JSON.stringify({ type: "error", code: error.code, message: error.message })}\n`;
+    },
   });
 }
+
+// The lines of a command, as the contract describes them.
+const isCommandOutput = (path: string, headers: IncomingHttpHeaders): boolean =>
+  /^\/exec(?:\?|$)/.test(path) && (headers["content-type"]?.startsWith("application/x-ndjson") ?? false);

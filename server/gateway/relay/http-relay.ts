@@ -26,6 +26,8 @@ export interface HttpRelayRequest {
   intercept?: (daemonResponse: LinkResponse) => boolean;
   // Text to add at the end of the daemon's response.
   appendix?: (headers: IncomingHttpHeaders) => string | null;
+  // The last line of a response of lines that the daemon has begun and cannot end. null: the connection is cut.
+  lastLine?: (headers: IncomingHttpHeaders) => Promise<string | null>;
   maxBodyBytes?: number;
   // Absent for previews: their requests belong to traces of the user, if to any.
   span?: Span | undefined;
@@ -82,7 +84,8 @@ async function sendResponse(daemonResponse: LinkResponse, relayed: HttpRelayRequ
     if (relayed.intercept?.(daemonResponse)) return;
     const appendix = relayed.appendix?.(daemonResponse.headers) ?? "";
     const { hasBody } = sendHead(daemonResponse, relayed, appendix.length);
-    if (hasBody) await pipeBody(daemonResponse.body, relayed.response, { countOutput, appendix });
+    const lastLine = async () => (await relayed.lastLine?.(daemonResponse.headers)) ?? null;
+    if (hasBody) await pipeBody(daemonResponse.body, relayed.response, { countOutput, appendix, lastLine });
   } finally {
     // undici would keep the connection busy for an unread body.
     daemonResponse.body.destroy();
@@ -112,19 +115,29 @@ type CountOutput = (bytes: number) => number;
 interface BodyOptions {
   countOutput: CountOutput;
   appendix: string;
+  lastLine: () => Promise<string | null>;
 }
 
+const NEWLINE = 10;
+
 // Like stream.pipeline, which would create an AbortError with its stack for every successful response.
-function pipeBody(body: Readable, response: ServerResponse, { countOutput, appendix }: BodyOptions): Promise<void> {
+function pipeBody(body: Readable, response: ServerResponse, { countOutput, appendix, lastLine }: BodyOptions): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) return resolve();
     const reading = createReadSwitch(body);
+    let isLineOver = true;
+    const endEarly = async () => {
+      const line = isLineOver ? await lastLine().catch(() => null) : null;
+      if (line === null) response.destroy();
+      else response.end(line);
+    };
     body.on("data", (bytes: Buffer) => {
+      isLineOver = bytes.at(-1) === NEWLINE;
       if (!response.write(bytes)) reading.waitForDrain();
       reading.waitFor(countOutput(bytes.length));
     });
     body.once("end", () => response.end(appendix));
-    body.once("error", () => response.destroy());
+    body.once("error", () => void endEarly());
     response.on("drain", () => reading.drained());
     response.once("close", resolve);
   });

@@ -6,10 +6,15 @@ import { holdPoint } from "../../faults/hold-points.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { notRunningError, type CachedSession, type SessionCache } from "../access/session-cache.ts";
 
-export type SessionLinks = Pick<DaemonLinks, "request" | "upgrade">;
+export interface SessionLinks extends Links {
+  // Why the session of this sandbox does not run, when the step under way is over. null: it runs.
+  whyStopped(sandboxId: SandboxId): Promise<AppError | null>;
+}
+
+type Links = Pick<DaemonLinks, "request" | "upgrade">;
 
 export interface SessionLinksDeps {
-  links: SessionLinks;
+  links: Links;
   sessionCache: Pick<SessionCache, "get" | "getFresh">;
   sessions: Pick<Sessions, "onChange">;
 }
@@ -80,6 +85,7 @@ export function createSessionLinks({ links, sessionCache, sessions }: SessionLin
         throw new AppError("session_paused");
       }),
     upgrade: (sandboxId, upgrade) => whileRunning(sandboxId, upgrade.signal, (signal) => links.upgrade(sandboxId, { ...upgrade, signal })),
+    whyStopped: async (sandboxId) => notRunningError(await readAfterStep(sandboxId)),
     [Symbol.dispose]: () => changes[Symbol.dispose](),
   };
 }
