@@ -12,7 +12,7 @@ import type { AgentState } from "./daemon.ts";
 //                         first is `conversation`, the last is `turn`. Starts a stopped agent. Closing the connection
 //                         cancels the turn. 409 `agent_busy` (a turn is in progress), `agent_unconfigured`,
 //                         `agent_unavailable`, `agent_none`, `agent_conversation_full`. Later errors are in the stream:
-//                         `turn` with stopReason `error`.
+//                         `turn` with stopReason `error`, a `code` and a `message`.
 // POST   /agent/answer    {conversationId, itemId, optionId}: answers a permission request. 204; 409 if already answered
 // POST   /agent/cancel    {conversationId}: cancels the turn. 204, even if none is in progress
 // POST   /agent/images    the bytes of an image, for a prompt -> {id}
@@ -42,6 +42,16 @@ export interface Conversation {
   commands: SlashCommand[];
   // Prompts that wait for the end of the turn. After a turn that failed or was cancelled they stay until a person sends them.
   queue: QueuedPrompt[];
+  // Why the turn in progress waits for its model; null if it does not. Only known for the model of the server.
+  modelWait: ModelWait | null;
+}
+
+export interface ModelWait {
+  // `model_slow`: the model has not begun its answer for ten seconds. Otherwise the error of the last request (docs/errors.md), after
+  // which the agent may try again: that would be `attempt`, and the turn fails after `attempts`.
+  code: string;
+  attempt?: number;
+  attempts?: number;
 }
 
 export interface AgentChoice {
@@ -95,7 +105,8 @@ export type ConversationItem = { id: string; atMs: number } &
     | { kind: "plan"; entries: PlanEntry[] }
     | PermissionItem
     // A message from the daemon: the turn was cancelled, the agent was restarted, or an error.
-    | { kind: "notice"; level: "info" | "error"; text: string }
+    // `code` of an error: see docs/errors.md.
+    | { kind: "notice"; level: "info" | "error"; text: string; code?: string }
     // A person has restored a checkpoint. `checkpoint` has the files as they were before that.
     | { kind: "restore"; text: string; checkpoint: Checkpoint }
   );
@@ -198,8 +209,8 @@ export type AgentMessage =
   | { type: "item"; conversationId: string; item: ConversationItem }
   // More text for an `assistant` or `thought` item.
   | { type: "append"; conversationId: string; itemId: string; text: string }
-  // A turn has ended.
-  | { type: "turn"; conversationId: string; stopReason: StopReason; message?: string }
+  // A turn has ended. With `error`, `code` is one of docs/errors.md and `message` is for people.
+  | { type: "turn"; conversationId: string; stopReason: StopReason; code?: string; message?: string }
   // The response to `create` and `prepare`, and to `prompt` without a conversation. `requestId` is the one of the request.
   | { type: "created"; requestId: string; conversation: Conversation }
   // A command of this client failed. `message` is for people.

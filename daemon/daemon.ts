@@ -71,7 +71,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     setupEnv: setupFiles.readEnv,
   });
 
-  const ownPorts = () => (egress.url ? [Number(new URL(egress.url).port)] : []);
+  const ownPorts = () => [...(egress.url ? [Number(new URL(egress.url).port)] : []), ...agent.ports()];
   const terminals = createTerminals({
     environment,
     workspace,

@@ -48,7 +48,8 @@ export function createAgent(send: Transport, sandboxUrl: () => string): Agent {
         if (message.type === "item" && message.item.kind === "assistant") texts.set(message.item.id, message.item.text);
         if (message.type === "append" && texts.has(message.itemId)) texts.set(message.itemId, texts.get(message.itemId) + message.text);
         if (message.type !== "turn") continue;
-        if (message.stopReason === "error") throw new BerthError(message.message ?? "The agent failed", { code: "agent_failed" });
+        if (message.stopReason === "error")
+          throw new BerthError(message.message ?? "The agent failed", { code: message.code ?? "agent_failed" });
         return { text: [...texts.values()].join("\n\n"), conversationId: message.conversationId, stopReason: message.stopReason };
       }
       throw new BerthError("The connection closed before the end of the agent's turn", { code: "connection_failed" });

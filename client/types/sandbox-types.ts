@@ -65,7 +65,8 @@ export type AgentMessage =
   | { type: "item"; conversationId: string; item: ConversationItem }
   // Appends text to an item.
   | { type: "append"; conversationId: string; itemId: string; text: string }
-  | { type: "turn"; conversationId: string; stopReason: StopReason; message?: string };
+  // With `error`, `code` is one of docs/errors.md, such as `model_key_refused`.
+  | { type: "turn"; conversationId: string; stopReason: StopReason; code?: string; message?: string };
 
 export interface Conversation {
   id: string;
@@ -73,6 +74,8 @@ export interface Conversation {
   createdAtMs: number;
   updatedAtMs: number;
   busy: boolean;
+  // Why the turn in progress waits for its model: `model_slow`, or the code of an error after which the agent may try again.
+  modelWait: { code: string; attempt?: number; attempts?: number } | null;
 }
 
 export type ConversationItem = { id: string; atMs: number } & (
@@ -102,7 +105,7 @@ export type ConversationItem = { id: string; atMs: number } & (
       options: { id: string; name: string; kind: "allow_once" | "allow_always" | "reject_once" | "reject_always" }[];
       outcome: null | { type: "selected"; optionId: string } | { type: "cancelled" };
     }
-  | { kind: "notice"; level: "info" | "error"; text: string }
+  | { kind: "notice"; level: "info" | "error"; text: string; code?: string }
   | { kind: "restore"; text: string; checkpoint: Checkpoint }
 );
 

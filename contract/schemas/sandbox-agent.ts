@@ -52,6 +52,12 @@ const QueuedPrompt = Type.Object({
   images: Type.Optional(Type.Array(Type.String())),
 });
 
+const ModelWait = Type.Object({
+  code: Type.String(describe("`model_slow`: no answer for ten seconds. Otherwise an error, after which the agent may try again.")),
+  attempt: Type.Optional(Type.Number(describe("The number of the next attempt."))),
+  attempts: Type.Optional(Type.Number(describe("The last attempt, after which the turn fails."))),
+});
+
 export const Conversation = Type.Object(
   {
     id: Type.String(describe("The identifier of the conversation.")),
@@ -66,6 +72,7 @@ export const Conversation = Type.Object(
     }),
     commands: Type.Array(Command, describe("A prompt can start with `/` and the name of one of them.")),
     queue: Type.Array(QueuedPrompt, describe("Prompts from the workspace that wait for the end of the turn.")),
+    modelWait: Type.Union([ModelWait, Type.Null()], describe("Why the turn in progress waits for its model; null if it does not.")),
   },
   { $id: "Conversation" },
 );
@@ -117,7 +124,8 @@ export const AgentMessage = Type.Object(
     stopReason: Type.Optional(
       Type.Enum(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"], describe("With `turn`: why it ended.")),
     ),
-    message: Type.Optional(Type.String(describe("With `turn` and `error`: what went wrong."))),
+    code: Type.Optional(Type.String(describe("With `turn` and `error`: one of the codes in docs/errors.md, such as `model_key_refused`."))),
+    message: Type.Optional(Type.String(describe("With `turn` and `error`: what went wrong, for people."))),
   },
   { $id: "AgentMessage", additionalProperties: true },
 );

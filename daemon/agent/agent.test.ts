@@ -124,7 +124,7 @@ describe("the agent", () => {
     await expect.poll(head).toMatchObject({
       modes: { current: "ask" },
       models: { current: "small", available: [{ id: "small" }, { id: "large" }] },
-      commands: [{ name: "plan", hint: "the goal" }, { name: "edit" }, { name: "run" }],
+      commands: [{ name: "plan", hint: "the goal" }, { name: "edit" }, { name: "model" }, { name: "run" }],
     });
     const { id: conversationId } = head()!;
     panel.send({ type: "model", conversationId, modelId: "large" });

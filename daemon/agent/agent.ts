@@ -13,6 +13,8 @@ import { createCheckpoints } from "./checkpoints/checkpoints.ts";
 import { createRestores, type Restores } from "./checkpoints/restores.ts";
 import { openConversationStore, type SavedConversation } from "./conversations/conversation-store.ts";
 import { createConversation } from "./conversations/conversation.ts";
+import { createModelForwarder } from "./model/model-forwarder.ts";
+import { createModelWatch } from "./model-watch.ts";
 import { type ImageStore, openImageStore } from "./prompts/image-store.ts";
 import { createPromptQueue, type PromptQueue } from "./prompt-queue.ts";
 import { createRunner, type Runner } from "./runner.ts";
@@ -46,6 +48,8 @@ export interface Agent {
   noteSave(path: string): void;
   // The process of the agent, if it is running.
   pids(): number[];
+  // The ports that the daemon opens for it.
+  ports(): number[];
   // Milliseconds since the agent last worked: 0 while it does, null if it never did.
   idleMs(): number | null;
   // Calls the listener for every change. Returns the function that removes it.
@@ -88,16 +92,24 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     },
   };
 
+  const model = createModelForwarder(
+    createModelWatch({
+      threads: () => [...threads.values()].filter(({ turn }) => turn !== null),
+      onGiveUp: (thread, turn) => void turns.interrupt(thread, turn),
+    }),
+  );
   const runner = createRunner({
     environment,
     cwd: workspace,
     handlers,
+    model,
     onStateChange(state) {
       onStateChange(state);
       publish({ type: "agent", agent: state });
     },
     onDeath(reason) {
-      for (const thread of threads.values()) thread.turn?.abandon(new Error(`${reason} It is restarting; send your message again.`));
+      for (const thread of threads.values())
+        thread.turn?.abandon(new AppError("agent_failed", { message: `${reason} It is restarting; send your message again.` }));
     },
   });
 
@@ -115,11 +127,11 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     checkpoints,
     images,
     workspace,
-    onTurnEnd(thread, stopReason, message) {
+    onTurnEnd(thread, end) {
       lastWorkedMs = performance.now();
-      publish({ type: "turn", conversationId: thread.live.head.id, stopReason, ...(message === undefined ? {} : { message }) });
+      publish({ type: "turn", conversationId: thread.live.head.id, ...end });
       save();
-      queue.onTurnEnd(thread, stopReason);
+      queue.onTurnEnd(thread, end.stopReason);
     },
   });
 
@@ -131,7 +143,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     },
     start: () => void runner.connect().catch(() => {}),
     stop() {
-      for (const thread of threads.values()) thread.turn?.abandon(new Error("The agent was stopped."));
+      for (const thread of threads.values()) thread.turn?.abandon(new AppError("agent_stopped", { message: "The agent was stopped." }));
       runner.stop();
     },
     save,
@@ -169,6 +181,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     reviews,
     noteSave: (path) => turnsInProgress().forEach(({ changes }) => changes?.noteSave(path)),
     pids: runningPids,
+    ports: model.ports,
     idleMs() {
       if ([...threads.values()].some(({ turn }) => turn && turn.waiting.size === 0)) return 0;
       return lastWorkedMs === null ? null : Math.round(performance.now() - lastWorkedMs);
@@ -198,6 +211,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       models: null,
       commands: [],
       queue: [],
+      modelWait: null,
     };
     return add({ head, sessionId: null, items: [] });
   }

@@ -27,6 +27,8 @@ export interface AgentRoutes {
   noteSave(path: string): void;
   // The process of the agent, if it is running.
   pids(): number[];
+  // See Agent.ports.
+  ports(): number[];
   // See Agent.idleMs.
   idleMs(): number | null;
 }
@@ -49,6 +51,7 @@ export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
       return state();
     },
     pids: () => agent?.pids() ?? [],
+    ports: () => agent?.ports() ?? [],
     idleMs: () => agent?.idleMs() ?? null,
     onSessionStart() {
       // A resume repeats the same settings, and the agent keeps running. With other settings it must restart.

@@ -3,6 +3,7 @@ import { AppError } from "@berth/contract/errors.ts";
 import type { Environment } from "../processes/environment.ts";
 import { agentEnvironment, chooseAgent, restingState, unavailableError } from "./availability.ts";
 import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent, messageOf } from "./connection.ts";
+import type { ModelForwarder } from "./model/model-forwarder.ts";
 import { keepOpencodeOffline } from "./opencode-packages.ts";
 
 // Keeps the agent's process running. When the process dies, the runner restarts it with growing pauses, and gives up after
@@ -20,6 +21,7 @@ export interface RunnerDeps {
   environment: Environment;
   cwd: string;
   handlers: AgentHandlers;
+  model: Pick<ModelForwarder, "redirect">;
   onStateChange: (state: AgentState) => void;
   // The process has exited on its own, which ends the turns in progress.
   onDeath: (reason: string) => void;
@@ -31,7 +33,7 @@ const PAUSES_MS = [200, 1000, 3000, 10_000];
 // A run of at least this length resets the count of failures.
 const GOOD_RUN_MS = 30_000;
 
-export function createRunner({ environment, cwd, handlers, onStateChange, onDeath }: RunnerDeps): Runner {
+export function createRunner({ environment, cwd, handlers, model, onStateChange, onDeath }: RunnerDeps): Runner {
   let state = restingState(environment);
   let current: Promise<AgentConnection> | null = null;
   let live: AgentConnection | null = null;
@@ -83,9 +85,9 @@ export function createRunner({ environment, cwd, handlers, onStateChange, onDeat
     const resting = restingState(environment);
     if (!program) throw unavailableError(resting) ?? new AppError("agent_none");
     setState({ status: "starting", name: resting.name });
-    const env = agentEnvironment(environment, program);
-    keepOpencodeOffline(program.command, env);
     try {
+      const env = await model.redirect(agentEnvironment(environment, program));
+      keepOpencodeOffline(program.command, env);
       const connection = await connectAgent({
         command: program.command,
         args: program.args,

@@ -1,6 +1,7 @@
 import type { PermissionItem, PromptRequest } from "@berth/contract/agent.ts";
 import type { AgentConnection } from "./connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
+import type { TurnModel } from "./model/turn-model.ts";
 import type { TurnProcesses } from "./turn-processes.ts";
 
 // A conversation together with the agent's session for it and the turn in progress.
@@ -39,6 +40,7 @@ export interface Turn {
   cancelled: boolean;
   // Whether another turn was in progress during this one.
   shared: boolean;
+  model: TurnModel;
   // null until the agent has the prompt.
   processes: TurnProcesses | null;
   // Pending permission requests, by item id.

@@ -8,16 +8,20 @@ import { type AgentSessions, AUTH_REQUIRED } from "./agent-sessions.ts";
 import type { Checkpoints } from "./checkpoints/checkpoints.ts";
 import { messageOf } from "./connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
+import { newTurnModel } from "./model/turn-model.ts";
 import type { ImageStore } from "./prompts/image-store.ts";
 import { promptContent } from "./prompts/prompt-content.ts";
 import type { Runner } from "./runner.ts";
 import { afterStop, type Thread, type Turn } from "./thread.ts";
 import { trackTurn } from "./turn-changes/turn-changes.ts";
+import { showTurnEnd, type TurnEnd, turnEnd } from "./turn-end.ts";
 import { watchTurnProcesses } from "./turn-processes.ts";
 
 export interface Turns {
   prompt(thread: Thread, prompt: Prompt, options?: Pick<PromptRequest, "permissions">): Promise<void>;
   cancel(thread: Thread): Promise<void>;
+  // Makes the agent end a turn that cannot succeed.
+  interrupt(thread: Thread, turn: Turn): Promise<void>;
   answer(thread: Thread, itemId: string, optionId: string): void;
   ask(thread: Thread, request: RequestPermissionRequest): Promise<RequestPermissionResponse>;
   // Opens the agent's session before the first prompt, so that the agent says what it offers. A stopped agent stays stopped.
@@ -30,7 +34,7 @@ export interface TurnsDeps {
   checkpoints: Checkpoints;
   images: ImageStore;
   workspace: string;
-  onTurnEnd: (thread: Thread, stopReason: StopReason, message?: string) => void;
+  onTurnEnd: (thread: Thread, end: TurnEnd) => void;
 }
 
 const CANCEL_TIMEOUT_MS = 10_000;
@@ -39,7 +43,7 @@ const EXIT_REPORT_MS = 1000;
 
 export function createTurns({ runner, sessions, checkpoints, images, workspace, onTurnEnd }: TurnsDeps): Turns {
   const inProgress = new Set<Turn>();
-  return { prompt, cancel, answer, ask, prepare };
+  return { prompt, cancel, interrupt, answer, ask, prepare };
 
   // Resolves when the turn has ended. Its items are published as they arrive.
   async function prompt(thread: Thread, given: Prompt, { permissions = "ask" }: Pick<PromptRequest, "permissions"> = {}): Promise<void> {
@@ -53,6 +57,7 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
       permissions,
       cancelled: false,
       shared: false,
+      model: newTurnModel(),
       processes: null,
       waiting: new Map(),
       changes: null,
@@ -68,29 +73,27 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
     const said = live.add({ kind: "user", ...given });
     live.changeHead({ busy: true });
 
-    let stopReason: StopReason = "error";
-    let message: string | undefined;
+    let outcome: StopReason | Error;
     let isAbandoned = false;
     try {
-      stopReason = await Promise.race([runTurn(thread, turn, given, said), abandoned.promise]);
+      outcome = await Promise.race([runTurn(thread, turn, given, said), abandoned.promise]);
     } catch (error) {
-      message = explain(await rootCause(error, abandoned.promise));
+      outcome = toError(await rootCause(error, abandoned.promise));
       isAbandoned = await isRejected(abandoned.promise);
     }
     // The agent has not ended the turn itself, so it may have left commands behind.
     if (turn.cancelled || isAbandoned) await turn.processes?.end();
     inProgress.delete(turn);
-    if (turn.cancelled) [stopReason, message] = ["cancelled", undefined];
-    if (message !== undefined) live.add({ kind: "notice", level: "error", text: message });
-    if (stopReason === "cancelled") live.add({ kind: "notice", level: "info", text: "Cancelled" });
+    const end = turnEnd(turn, outcome, explain);
+    showTurnEnd(live, turn, end);
     for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
     settleTools(live);
     live.endText();
     await turn.changes?.finish();
     thread.turn = null;
     over.resolve();
-    live.changeHead({ busy: false });
-    onTurnEnd(thread, stopReason, message);
+    live.changeHead({ busy: false, modelWait: null });
+    onTurnEnd(thread, end);
   }
 
   async function runTurn(thread: Thread, turn: Turn, given: Prompt, said: ConversationItem): Promise<StopReason> {
@@ -137,11 +140,16 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
   }
 
   async function cancel(thread: Thread): Promise<void> {
-    const { turn, sessionId, loadedIn } = thread;
+    const { turn } = thread;
     if (!turn || turn.cancelled) return;
     turn.cancelled = true;
     turn.processes?.note();
     for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
+    await interrupt(thread, turn);
+  }
+
+  async function interrupt(thread: Thread, turn: Turn): Promise<void> {
+    const { sessionId, loadedIn } = thread;
     if (!loadedIn || sessionId === null) return turn.abandon(new Error("cancelled"));
     // Repeat the cancel: an agent ignores one that arrives before it has started the prompt.
     for (let waitedMs = 0; waitedMs < CANCEL_TIMEOUT_MS && thread.turn === turn; waitedMs += CANCEL_INTERVAL_MS) {
@@ -149,7 +157,7 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
       await loadedIn.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
       await Promise.race([turn.over, delay(CANCEL_INTERVAL_MS)]);
       // Some agents wait for the command that they run.
-      if (thread.turn === turn) await turn.processes?.end();
+      if (thread.turn === turn && turn.cancelled) await turn.processes?.end();
     }
     if (thread.turn !== turn) return;
     // The agent ignores the cancel, so kill it. The next prompt starts it again.
@@ -208,6 +216,8 @@ async function rootCause(error: unknown, abandoned: Promise<never>): Promise<unk
   if (error instanceof RequestError || isAppError(error)) return error;
   return await withTimeout(abandoned, EXIT_REPORT_MS, () => error as Error).catch((reason: unknown) => reason);
 }
+
+const toError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));
 
 async function isRejected(promise: Promise<never>): Promise<boolean> {
   return await Promise.race([promise, Promise.resolve(false)]).catch(() => true);

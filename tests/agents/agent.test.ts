@@ -110,6 +110,25 @@ function testAgent(agent: TestAgent): void {
     panel.socket.terminate();
   });
 
+  test("reports a model that fails with a code, through the relay, and works again afterwards", async () => {
+    const failing = (error: { status: number; error: string; code?: string }) => Array.from({ length: 20 }, () => error);
+    const endOf = async (script: ModelServer["script"]) => {
+      model.script = script;
+      const messages = await calls.prompt("Say something");
+      expect(JSON.stringify(messages)).not.toContain("127.0.0.1");
+      expect(JSON.stringify(messages)).not.toContain(MODEL_KEY.slice(-8));
+      return messages.at(-1);
+    };
+    const refused = await endOf(failing({ status: 401, error: `Incorrect API key provided: ${MODEL_KEY}` }));
+    expect(refused).toMatchObject({ type: "turn", stopReason: "error", code: "model_key_refused" });
+    const full = await endOf(
+      failing({ status: 400, error: "This model's maximum context length is 10 tokens", code: "context_length_exceeded" }),
+    );
+    expect(full).toMatchObject({ type: "turn", stopReason: "error", code: "model_context_full" });
+    expect(await endOf([{ say: "Back again." }])).toMatchObject({ type: "turn", stopReason: "end_turn" });
+    expect((await calls.state()).status).toBe("ready");
+  });
+
   if (runsEveryTest(agent)) testThoroughly();
 
   function testThoroughly(): void {
@@ -141,6 +160,9 @@ function testAgent(agent: TestAgent): void {
       model.script = [agent.write("/workspace/hello.txt", "bonjour\n"), { say: "Voilà." }];
       expect(wordsOf(await createAgentCalls(other, created).prompt("Write"))).toBe("Voilà.");
       expect(String(await other.api.readFile(created.sandboxId, "hello.txt"))).toBe("bonjour\n");
+      model.script = [{ status: 403, error: `No access with ${MODEL_KEY}` }];
+      const refused = (await createAgentCalls(other, created).prompt("Again")).at(-1);
+      expect(refused).toMatchObject({ stopReason: "error", code: "model_key_refused" });
       expect(model.requests.at(-1)).toMatchObject({
         path: "/v1/messages",
         headers: { "x-api-key": MODEL_KEY },

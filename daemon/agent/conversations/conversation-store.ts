@@ -65,7 +65,12 @@ function parse(path: string): (SavedConversation & { lines: number }) | null {
   if (!saved || !/^conv_[0-9a-f]{16}$/.test(saved.head.id)) return null;
   // A conversation of an earlier version lacks these fields.
   const { models = null, commands = [], queue = [] } = saved.head as Partial<Conversation>;
-  return { ...saved, head: { ...saved.head, models, commands, queue, busy: false }, items: [...items.values()].map(upgrade), lines };
+  return {
+    ...saved,
+    head: { ...saved.head, models, commands, queue, busy: false, modelWait: null },
+    items: [...items.values()].map(upgrade),
+    lines,
+  };
 }
 
 // Tools of an earlier version have diffs with two texts instead of hunks.

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { AgentMessage, Conversation, ConversationItem, PlanEntry, ToolItem } from "@berth/contract/agent.ts";
 import type { SessionUpdate, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import { withoutModelAddress } from "../model/model-fault.ts";
 import { commandsOf, modelsOf, modesOf } from "./offers.ts";
 import { planOf, textOf, toolItem } from "./tool-item.ts";
 
@@ -97,7 +98,8 @@ export function createConversation({ head, items: known, workspace, onChange }: 
     }
   }
 
-  function addText(kind: "assistant" | "thought", more: string, messageId: string | null): void {
+  function addText(kind: "assistant" | "thought", given: string, messageId: string | null): void {
+    const more = withoutModelAddress(given);
     if (more === "") return;
     // Split a very long text into several items, so that no item grows without bound.
     if (text?.item.kind === kind && text.messageId === messageId && text.item.text.length < MAX_TEXT) {

@@ -44,7 +44,7 @@ const used = () => modelUsageOf(relay.store.db, sandbox.sessionId);
 const settled = (matches: (usage: UsedTokens) => boolean) => expect.poll(async () => matches(await used())).toBe(true);
 
 // Disconnects when the provider has the request, or after the first bytes of its answer.
-async function hangUp(path: string, body: object, when: "asked" | "answered"): Promise<void> {
+async function hangUp(path: string, body: object, when: "asked" | "head" | "answered"): Promise<void> {
   const asked = Promise.withResolvers<void>();
   const behave = provider.behave;
   provider.behave = (socket, request) => {
@@ -57,13 +57,13 @@ async function hangUp(path: string, body: object, when: "asked" | "answered"): P
     `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sandbox.token}\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
   );
   await asked.promise;
-  if (when === "answered") await receiveText(socket);
+  if (when !== "asked") await receiveText(socket, when === "head" ? "HTTP/1.1" : "data: {");
   socket.destroy();
 }
 
-async function receiveText(socket: Socket): Promise<void> {
+async function receiveText(socket: Socket, wanted: string): Promise<void> {
   let text = "";
-  while (!text.includes("data: {")) text += String((await once(socket, "data"))[0]);
+  while (!text.includes(wanted)) text += String((await once(socket, "data"))[0]);
 }
 
 describe("tokens are counted", () => {
@@ -128,7 +128,8 @@ describe("no tokens are counted", () => {
     expect((await sandbox.ask(CHAT, prompt(4000))).status).toBe(400);
     expect(await used()).toEqual({ input: 0, output: 0 });
     provider.behave = (socket) => socket.write('HTTP/1.1 500 Oops\r\nContent-Length: 100\r\n\r\ndata: {"error":');
-    await hangUp(CHAT, prompt(4000), "answered");
+    // The text of an error is sent when it is complete.
+    await hangUp(CHAT, prompt(4000), "head");
     await expect.poll(() => provider.connections.size).toBe(0);
     await settled(({ input, output }) => input + output === 0);
   });

@@ -147,10 +147,28 @@ describe("the model relay", () => {
     const { ask } = await startRelay({}, log);
     model.script = [{ status: 401, error: `Incorrect API key provided: ${KEY}` }];
     const reply = await ask(CHAT, aChat);
-    expect(reply.status).toBe(502);
+    expect(reply.status).toBe(401);
     expect(reply.text).toContain("rejected the server's API key");
     expect(reply.text + logged).not.toContain(KEY);
     expect(logged).toContain("model.key_refused");
+  });
+
+  test.each([
+    [401, "model_key_refused"],
+    [403, "model_key_refused"],
+    [400, "as_sent"],
+    [429, "as_sent"],
+    [500, "as_sent"],
+    [503, "as_sent"],
+    [529, "as_sent"],
+  ])("passes status %i of the provider on, with Retry-After and without its key", async (status, code) => {
+    const { ask } = await startRelay();
+    const masked = `${KEY.slice(0, 7)}*****${KEY.slice(-4)}`;
+    model.script = [{ status, error: `Refused ${KEY}, that is ${masked}`, code: "as_sent", retryAfter: 7 }];
+    const reply = await ask(CHAT, aChat);
+    expect([reply.status, JSON.parse(reply.text).error.code]).toEqual([status, code]);
+    expect(reply.headers["retry-after"]).toBe(code === "as_sent" ? "7" : undefined);
+    for (const secret of [KEY, masked, KEY.slice(-4)]) expect(reply.text).not.toContain(secret);
   });
 
   test("relays other errors free of charge, and reports an unreachable provider", async () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SandboxId, Template } from "@berth/contract";
+import { isForwardableStatus } from "@berth/contract/forwarding.ts";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
 import { createConnectionBoundary } from "../../faults/connection-boundary.ts";
@@ -11,6 +12,7 @@ import { findModelUser, modelUsageOf, type ModelUser } from "../../store/partner
 import type { Templates } from "../../templates.ts";
 import { createLoopTurns } from "../../event-loop/loop-turns.ts";
 import { streamAnswer } from "./model-answer.ts";
+import { sendProviderError } from "./provider-error.ts";
 import { type ModelConfig, modelEnv, modelOf } from "./provider/model-config.ts";
 import { createModelLimits } from "./admission/model-limits.ts";
 import { sendRefusal, ModelRefusal } from "./admission/model-refusal.ts";
@@ -148,12 +150,9 @@ export function createModelRelay({
       const answer = await upstream.answer;
       const { statusCode: status = 0 } = answer;
       isFree = status >= 300;
-      if (status === 401 || status === 403) {
-        // The provider's message may contain a part of the key, and only the operator can act.
-        log.error("model.key_refused", { provider, status });
-        throw new ModelRefusal(502, "model_key_refused", "The model's provider rejected the server's API key. The operator must check it.");
-      }
-      await streamAnswer(answer, response, { provider, turn }, (created) => (meter = created));
+      if (status === 401 || status === 403) log.error("model.key_refused", { provider, status });
+      if (status >= 400 && isForwardableStatus(status)) await sendProviderError(answer, response, model.apiKey);
+      else await streamAnswer(answer, response, { provider, turn }, (created) => (meter = created));
       isComplete = true;
     } finally {
       // A request without an answer is free too, unless the caller disconnected before it came.

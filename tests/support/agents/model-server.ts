@@ -11,7 +11,7 @@ export interface ModelServer extends AsyncDisposable {
   // The next replies, one per request that offers tools. When the script is empty, the reply is "Done."
   script: ModelReply[];
   // The reply to a request without tools, which agents use to ask for a title.
-  title: string;
+  title: string | ModelError;
   // The token usage that every reply reports.
   usage: ModelUsage;
 }
@@ -28,7 +28,19 @@ export type ModelReply =
   // Sends the words one by one, then keeps the connection open until the caller closes it.
   | { sayAndHang: string }
   | { tool: string; input: Record<string, unknown> }
-  | { status: number; error: string };
+  | ModelError
+  // Never answers.
+  | { hang: true };
+
+export interface ModelError {
+  // With 200, the answer begins, and the error is an event in it.
+  status: number;
+  error: string;
+  // The provider's own code of the error.
+  code?: string;
+  // Seconds.
+  retryAfter?: number;
+}
 
 export interface ModelUsage {
   input: number;
@@ -57,16 +69,18 @@ export async function startModelServer(): Promise<ModelServer> {
   };
   return model;
 
+  function titleReply(): ModelReply {
+    return typeof model.title === "string" ? { say: model.title } : model.title;
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = "";
     for await (const chunk of request) text += String(chunk);
     const body = text === "" ? {} : JSON.parse(text);
     requests.push({ path: request.url ?? "", headers: request.headers, body });
-    const reply: ModelReply = body.tools?.length ? (model.script.shift() ?? { say: "Done." }) : { say: model.title };
-    if ("status" in reply)
-      return void response
-        .writeHead(reply.status, { "Content-Type": "application/json" })
-        .end(JSON.stringify({ error: { message: reply.error } }));
+    const reply: ModelReply = body.tools?.length ? (model.script.shift() ?? { say: "Done." }) : titleReply();
+    if ("hang" in reply) return;
+    if ("status" in reply) return sendError(response, reply);
     const send = request.url?.endsWith("/responses")
       ? sendResponses
       : request.url?.includes("/messages")
@@ -82,7 +96,17 @@ interface Answer {
   isStreamed: boolean;
 }
 
-type SpokenReply = Exclude<ModelReply, { status: number; error: string }>;
+type SpokenReply = Exclude<ModelReply, ModelError | { hang: true }>;
+
+function sendError(response: ServerResponse, { status, error: message, code, retryAfter }: ModelError): void {
+  if (status === 200) {
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    sendEvent(response, { type: "error", error: { message, type: code } }, "error");
+    return void response.end();
+  }
+  response.writeHead(status, { "Content-Type": "application/json", ...(retryAfter === undefined ? {} : { "Retry-After": retryAfter }) });
+  response.end(JSON.stringify({ type: "error", error: { message, code, type: code } }));
+}
 
 async function sendChatCompletion(response: ServerResponse, { reply, usage: { input, output }, isStreamed }: Answer): Promise<void> {
   const usage = {

@@ -1,6 +1,6 @@
 // An agent without a model, for capabilities that the real ones lack. It speaks the Agent Client Protocol over standard input and
 // output, and needs nothing but Node. The command /plan makes and follows a plan, /edit changes the first and the last line of a file,
-// /run runs a command and waits for it, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
+// /run runs a command and waits for it, /model asks the model at OPENAI_BASE_URL like goose, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -37,6 +37,7 @@ const methods = {
     const availableCommands = [
       { name: "plan", description: "Make a plan and follow it", input: { hint: "the goal" } },
       { name: "edit", description: "Change a file", input: { hint: "path" } },
+      { name: "model", description: "Ask the model", input: { hint: "path" } },
       { name: "run", description: "Run a command", input: { hint: "command" } },
     ];
     setImmediate(() => update(sessionId, { sessionUpdate: "available_commands_update", availableCommands }));
@@ -53,6 +54,7 @@ const methods = {
   "session/prompt"({ sessionId, prompt }) {
     const { mode, model } = sessions.get(sessionId);
     const [{ text }] = prompt;
+    if (text.startsWith("/model ")) return askModel(sessionId, text.slice("/model ".length));
     if (text.startsWith("/run ")) return run(sessionId, text.slice("/run ".length));
     if (text.startsWith("/plan")) followPlan(sessionId);
     else if (text.startsWith("/edit")) edit(sessionId, resolve(text.split(" ")[1]));
@@ -98,6 +100,34 @@ function run(sessionId, command) {
   });
 }
 
+// Like goose: a request without tools for the title, then one for the answer. It retries whatever the error is, and in the end it
+// describes the error in prose with the address, or asks for a sign-in. A cancel ends the retries.
+async function askModel(sessionId, path) {
+  const cancelled = new AbortController();
+  sessions.get(sessionId).cancel = () => cancelled.abort();
+  const url = `${process.env.OPENAI_BASE_URL}${path}`;
+  const request = (body) =>
+    fetch(url, {
+      method: "POST",
+      headers: { "agent-session-id": sessionId },
+      body: JSON.stringify({ stream: true, ...body }),
+      signal: cancelled.signal,
+    });
+  await (await request({ messages: [] })).text();
+  let failure = "";
+  for (let attempt = 0; attempt < 9 && !cancelled.signal.aborted; attempt++) {
+    const answer = await request({ messages: [], tools: [{ name: "write" }] }).catch(() => null);
+    const text = await answer?.text().catch(() => null);
+    if (answer?.ok && !text.includes("event: error")) return (say(sessionId, "The model has answered."), { stopReason: "end_turn" });
+    if (answer?.status === 401) throw { code: -32000, message: "Authentication required" };
+    failure = `Server error (${answer?.status}) at ${url}: ${text}.`;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  if (cancelled.signal.aborted) return { stopReason: "cancelled" };
+  say(sessionId, `Ran into this error: ${failure}\n\nPlease retry if you think this is a transient error.`);
+  return { stopReason: "end_turn" };
+}
+
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
   if (method === "session/cancel") sessions.get(params.sessionId)?.cancel?.();
@@ -105,6 +135,10 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   const handle = methods[method];
   if (!handle) return send({ id, error: { code: -32601, message: "Method not found" } });
   const result = handle(params);
-  if (result instanceof Promise) void result.then((late) => send({ id, result: late }));
+  if (result instanceof Promise)
+    void result.then(
+      (late) => send({ id, result: late }),
+      (error) => send({ id, error }),
+    );
   else send({ id, result });
 });

@@ -15,6 +15,7 @@ const conversation = (id: string, updatedAtMs: number): Conversation => ({
   models: null,
   commands: [],
   queue: [],
+  modelWait: null,
 });
 const says = (id: string, text: string): ConversationItem => ({ id, atMs: 0, kind: "assistant", text });
 const after = (view: AgentView, ...messages: AgentMessage[]) => messages.reduce(updateAgentView, view);

@@ -1,0 +1,64 @@
+import type { Thread, Turn } from "./thread.ts";
+import type { ModelCall, ModelCallObserver } from "./model/model-forwarder.ts";
+
+export interface ModelWatchDeps {
+  // The conversations with a turn in progress.
+  threads: () => Thread[];
+  // The model has failed as often as we let the agent try.
+  onGiveUp: (thread: Thread, turn: Turn) => void;
+}
+
+// Agents retry for minutes, and opencode without end.
+const MAX_ATTEMPTS = 5;
+const SLOW_AFTER_MS = 10_000;
+
+// Knows for every turn whether its last request to the model has failed, and shows a person why the turn waits.
+export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelCallObserver {
+  const calls = new Map<ModelCall, { thread: Thread; turn: Turn; slow: NodeJS.Timeout }>();
+
+  return {
+    begin(call) {
+      const thread = threadOf(call);
+      if (!thread?.turn) return;
+      const { turn } = thread;
+      const slow = setTimeout(() => {
+        if (thread.turn === turn && !turn.model.fault) thread.live.changeHead({ modelWait: { code: "model_slow" } });
+      }, SLOW_AFTER_MS);
+      calls.set(call, { thread, turn, slow });
+    },
+    answer(call) {
+      const entry = calls.get(call);
+      if (!entry) return;
+      clearTimeout(entry.slow);
+      if (entry.thread.turn === entry.turn && isOfTurn(call, entry.turn)) entry.thread.live.changeHead({ modelWait: null });
+    },
+    end(call, fault) {
+      const entry = calls.get(call);
+      calls.delete(call);
+      if (!entry) return;
+      clearTimeout(entry.slow);
+      const { thread, turn } = entry;
+      if (thread.turn !== turn || !isOfTurn(call, turn)) return;
+      const before = call.hasTools && !turn.model.hasTools ? 0 : turn.model.failures;
+      turn.model = { hasTools: turn.model.hasTools || call.hasTools, failures: fault ? before + 1 : 0, fault };
+      const attempt = turn.model.failures + 1;
+      const isLast = attempt > MAX_ATTEMPTS;
+      thread.live.changeHead({ modelWait: fault && !isLast ? { code: fault.code, attempt, attempts: MAX_ATTEMPTS } : null });
+      if (isLast) onGiveUp(thread, turn);
+    },
+    drop(call) {
+      clearTimeout(calls.get(call)?.slow);
+      calls.delete(call);
+    },
+  };
+
+  // Agents name their session in a header. Without it, the only turn in progress has sent the request.
+  function threadOf({ headers }: ModelCall): Thread | undefined {
+    const values = new Set(Object.values(headers).flat());
+    const active = threads();
+    return active.find(({ sessionId }) => sessionId !== null && values.has(sessionId)) ?? (active.length === 1 ? active[0] : undefined);
+  }
+}
+
+// A request for a title says nothing about the turn, unless its agent offers no tools at all.
+const isOfTurn = (call: ModelCall, { model }: Turn) => call.hasTools || !model.hasTools;
