@@ -75,6 +75,17 @@ export const ERRORS = {
     message: "The session is still being resumed; try again in a moment",
     retryAfterSeconds: 2,
   },
+  server_disk_full: {
+    status: 507,
+    retryable: true,
+    message: "The disk of the server is almost full; the operator has to free space",
+    retryAfterSeconds: 30,
+  },
+  disk_missing: {
+    status: 500,
+    retryable: false,
+    message: "The files of this session are missing on the server, so it stays paused; ask the operator to restore them",
+  },
   sandbox_timeout: { status: 504, retryable: true, message: "The sandbox engine did not answer in time", retryAfterSeconds: 5 },
 
   // Only the daemon answers with these. It also uses bad_request, unauthorized, forbidden, not_found, method_not_allowed
@@ -140,6 +151,11 @@ export const ERRORS = {
   port_closed: { status: 502, retryable: true, message: "No program listens on this port" },
   busy: { status: 503, retryable: true, message: "The sandbox has reached its limit of processes or open files", retryAfterSeconds: 1 },
   git_timeout: { status: 504, retryable: true, message: "Git did not finish in time", retryAfterSeconds: 5 },
+  disk_read_only: {
+    status: 507,
+    retryable: false,
+    message: "The disk of the sandbox has failed and is read-only; pause and resume the session",
+  },
   disk_full: { status: 507, retryable: false, message: "The disk is full" },
 } as const satisfies Record<string, ErrorRule>;
 

@@ -40,12 +40,13 @@ export const SANDBOX_ERRORS: readonly ErrorCode[] = [
   "internal",
   "sandbox_unreachable",
   "store_unavailable",
+  "server_disk_full",
   "unavailable",
 ];
 
 // The errors that every call can meet. A public route does not check a key, so it lacks the first group.
 export const commonErrors = (route: Route): readonly ErrorCode[] => [
-  ...(route.public ? [] : (["unauthorized", "rate_limited", "store_unavailable", "unavailable"] as const)),
+  ...(route.public ? [] : (["unauthorized", "rate_limited", "store_unavailable", "server_disk_full", "unavailable"] as const)),
   ...(route.public || scopeOf(route) === "read" ? [] : (["insufficient_scope"] as const)),
   ...(route.idempotent ? (["validation_failed", "idempotency_in_flight", "idempotency_mismatch"] as const) : []),
   "internal",

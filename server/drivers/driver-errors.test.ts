@@ -11,9 +11,16 @@ test("an unknown error becomes sandbox_failed, with the error as its cause", asy
   await expect(withDriverErrors(never, reject(cause))).rejects.toMatchObject({ code: "sandbox_failed", cause });
 });
 
-test.each(["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN"])("%s becomes capacity_reached", async (code) => {
+test.each(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"])("%s becomes capacity_reached", async (code) => {
   await expect(withDriverErrors(never, reject(withCode(code)))).rejects.toMatchObject({ code: "capacity_reached" });
 });
+
+test.each([withCode("ENOSPC"), withCode("EDQUOT"), new Error("cp ended with 1: cp: error writing 'a': No space left on device")])(
+  "%s becomes server_disk_full",
+  async (error) => {
+    await expect(withDriverErrors(never, reject(error))).rejects.toMatchObject({ code: "server_disk_full", cause: error });
+  },
+);
 
 test("an AppError is not changed", async () => {
   const error = new AppError("engine_unavailable");

@@ -10,10 +10,17 @@ export async function withDriverErrors<Result>(signal: AbortSignal, work: () => 
     if (isAppError(error, "capacity_reached")) throw error;
     if (signal.aborted) throw signal.reason;
     if (isAppError(error)) throw error;
+    if (isDiskFull(error)) throw new AppError("server_disk_full", { cause: error });
     const isExhausted = EXHAUSTED.has((error as NodeJS.ErrnoException | null)?.code ?? "");
     throw new AppError(isExhausted ? "capacity_reached" : "sandbox_failed", { cause: error });
   }
 }
 
-// The machine has run out of disk, open files, memory or processes.
-const EXHAUSTED = new Set(["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
+// The machine has run out of open files, memory or processes.
+const EXHAUSTED = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
+
+// A program that we ran, such as cp, only says it in its output.
+function isDiskFull(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string };
+  return code === "ENOSPC" || code === "EDQUOT" || message?.includes("No space left on device") === true;
+}

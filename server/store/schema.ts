@@ -127,7 +127,7 @@ export interface SessionsTable {
   paused_at: number | null;
   // 1 if the session is paused and its sandbox gave its memory back.
   hibernated: number;
-  // Why it last stopped: api, timeout, idle, retention, sandbox_lost.
+  // Why it last stopped: api, timeout, idle, retention, sandbox_lost, disk_full, disk_failed.
   stop_reason: string | null;
   created_at: number;
   updated_at: number;

@@ -1,14 +1,17 @@
 import { AppError } from "@berth/contract";
 
-// Maps database failures to our errors. A failure that a retry may solve becomes `store_unavailable`; anything else is a bug
+// Maps database failures to our errors. A failure that a retry may solve becomes `store_unavailable` or `server_disk_full`; anything else is a bug
 // and is passed on unchanged.
 
-// SQLite's primary result codes: BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB.
-const SQLITE_UNAVAILABLE = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26]);
+// SQLite's primary result codes: BUSY, LOCKED, READONLY, IOERR, CORRUPT, CANTOPEN, PROTOCOL, NOTADB.
+const SQLITE_UNAVAILABLE = new Set([5, 6, 8, 10, 11, 14, 15, 26]);
+const SQLITE_FULL = 13;
 
 export function sqliteFailure(error: unknown): unknown {
-  const code = (error as { errcode?: number }).errcode;
+  const { errcode: code, code: systemCode } = error as { errcode?: number; code?: string };
   const fileSystem = (error as { syscall?: string }).syscall !== undefined;
+  if (systemCode === "ENOSPC" || (code !== undefined && (code & 0xff) === SQLITE_FULL))
+    return new AppError("server_disk_full", { cause: error });
   return fileSystem || (code !== undefined && SQLITE_UNAVAILABLE.has(code & 0xff)) ? unavailable(error) : error;
 }
 

@@ -45,6 +45,11 @@ export function sqliteDialect({ database, isInTransaction }: Sqlite, lockTimeout
     const acquire = driver.acquireConnection.bind(driver);
     let connection: DatabaseConnection | undefined;
     driver.acquireConnection = async () => (connection ??= withRetry(await acquire()));
+    // SQLite has already rolled back a transaction that met a full disk. Another rollback would fail and hide the reason.
+    const rollback = driver.rollbackTransaction.bind(driver);
+    driver.rollbackTransaction = async (inside) => {
+      if (isInTransaction()) await rollback(inside);
+    };
     return driver;
   }
 

@@ -98,7 +98,7 @@ export interface Home {
 }
 
 // Why a session last stopped.
-export type StopReason = "api" | "timeout" | "idle" | "retention" | "sandbox_lost";
+export type StopReason = "api" | "timeout" | "idle" | "retention" | "sandbox_lost" | "disk_full" | "disk_failed";
 
 export const isInStep = (session: Session): session is SessionInStep => "lease" in session;
 
