@@ -1,13 +1,27 @@
+import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { AppError, type ErrorCode, isAppError } from "@berth/contract/errors.ts";
 
 // Turns anything that was thrown into an error of the contract's table. Unknown errors are logged here.
 export function toAppError(error: unknown, request?: IncomingMessage): AppError {
   if (isAppError(error)) return error;
+  if (systemCode(error) === "EROFS" && isDiskReadOnly()) return new AppError("disk_read_only", { cause: error });
   const known = SYSTEM_ERRORS[systemCode(error) ?? ""];
   if (known) return new AppError(known[0], { message: known[1], cause: error });
   console.error(...traceOf(request), error);
   return new AppError("internal", { message: "Something went wrong in the sandbox", cause: error });
+}
+
+// A volume or a part of the image may be read-only by intention. The file system of the workspace is only if the kernel could not write
+// to its disk; newer kernels have a word of their own for that.
+function isDiskReadOnly(): boolean {
+  try {
+    const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+    const mount = mounts.find((line) => line.split(" ")[4] === process.env["BERTH_WORKSPACE"]);
+    return /[ ,](ro|emergency_ro)(,|$)/.test(mount?.split(" - ")[1] ?? "");
+  } catch {
+    return false;
+  }
 }
 
 // The server's traceparent leads from this log to the server's log.
@@ -35,6 +49,7 @@ const SYSTEM_ERRORS: Record<string, [code: ErrorCode, message?: string]> = {
   EROFS: ["forbidden", "The file system is read-only"],
   ENOSPC: ["disk_full"],
   EDQUOT: ["disk_full"],
+  EIO: ["disk_read_only"],
   E2BIG: ["too_large", "The command and its environment are too long"],
   EMFILE: ["busy", "Too many files are open in the sandbox"],
   EAGAIN: ["busy", "The sandbox has reached its limit of processes"],

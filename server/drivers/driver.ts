@@ -14,6 +14,7 @@ import type { SandboxId, SnapshotId, Template, VolumeId, VolumeMode } from "@ber
 // - `sandbox_failed`: this sandbox cannot execute the call. A retry may help.
 // - `sandbox_timeout`: the engine or the daemon did not answer in time. The outcome is unknown; use `inspect`.
 // - `sandbox_unreachable`: `dial` cannot connect to the daemon.
+// - `server_disk_full`: the machine has no space for the files.
 // - `capacity_reached`: the machine or the cluster has no room for the sandbox now. Retry later.
 // - `engine_unavailable`: the engine denies our requests. An operator has to restore the server's access.
 export interface Driver extends AsyncDisposable {
@@ -35,7 +36,8 @@ export interface Driver extends AsyncDisposable {
 
   // Continues a frozen sandbox or starts a stopped one over its files, and resolves when its daemon answers. A running sandbox
   // is left as it is. `restarted` is true if the processes are new, so that the caller has to send the daemon its environment
-  // again. The sandbox must exist. Never deletes files, even if it fails.
+  // again. The sandbox must exist: `disk_missing` without its files, and nothing is created. Never deletes files, even if it fails.
+  // Processes end if the sandbox's disk is `read_only`, because it has to be mounted again.
   resume(spec: SandboxSpec, signal: AbortSignal): Promise<{ restarted: boolean }>;
 
   // Removes the sandbox and all its files, in whatever condition it is. No-op if it does not exist. Resolves when the sandbox has
@@ -53,6 +55,10 @@ export interface Driver extends AsyncDisposable {
 
   // The resources that a sandbox uses now. `cpuMs` counts from its last start.
   stats(id: SandboxId, signal: AbortSignal): Promise<SandboxStats>;
+
+  // What sandboxes have written to their disks and the kernel still holds in memory. It is lost if the machine's disk has no room for it
+  // when the kernel writes it. Absent if a write fails at once in that case.
+  unwrittenBytes?(): number;
 
   // Opens a new connection to the daemon. The driver guarantees that the peer is a process of this sandbox: it follows no
   // symbolic link that the sandbox has placed, and connects to no address that now belongs to another sandbox. The peer itself
@@ -138,12 +144,13 @@ export interface TakenSnapshot {
 }
 
 // - running: the daemon should answer.
+// - read_only: running, but its disk has failed, so nothing that it writes is kept.
 // - frozen: paused, with its memory and processes.
 // - stopped: only files exist.
 // - absent: nothing exists.
 // - unreachable: the sandbox ran when its machine last answered, and continues if the machine comes back in time. The engine
 //   turns it into `running` or `stopped` within minutes.
-export type SandboxCondition = "running" | "unreachable" | "frozen" | "stopped" | "absent";
+export type SandboxCondition = "running" | "read_only" | "unreachable" | "frozen" | "stopped" | "absent";
 
 export interface SandboxSummary {
   id: SandboxId;

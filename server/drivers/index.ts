@@ -18,6 +18,8 @@ export interface DriverConfig {
   // oci
   ociRuntime: "auto" | "runc" | "crun" | "runsc";
   diskWriteLimitMib: number;
+  // oci and docker
+  diskReserveMib: number;
   // docker and kubernetes
   installation: string | null;
   sandboxImage: string;

@@ -8,6 +8,7 @@ import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary, TakenSnapshot } from "../driver.ts";
 import { daemonBuild } from "../host/daemon-build.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
+import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { coverVolumes, describeContainer, LABEL } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
@@ -26,6 +27,8 @@ export interface DockerOptions {
   runtimeDir: string | null;
   // Whether everything that a sandbox can write to has a limit (see storage.ts).
   boundDisks: boolean;
+  // MiB that a copy of files leaves free.
+  diskReserveMib?: number;
   log: Log;
   startTimeoutMs?: number;
   // How late the Engine may learn of a pause (see freezer.ts). The default is much longer than any observed delay.
@@ -49,19 +52,19 @@ export function createDockerDriver(options: DockerOptions): Driver {
   const copying = new Set<SandboxId>();
   // A server that is not root cannot give its folders to another user, so sandboxes run as its own user.
   const uid = process.getuid?.() || 1000;
-  const storage = createSandboxStorage({ dataDir, uid, bounded: boundDisks });
+  const storage = createSandboxStorage({ dataDir, uid, bounded: boundDisks, diskReserveMib: options.diskReserveMib ?? 0 });
 
   const describe = (spec: SandboxSpec) =>
     describeContainer(spec, { installation, image, uid, folders: storage.foldersOf(spec.id), runtimeDir });
   const dial = (id: SandboxId, signal: AbortSignal) => dialSocketFile(join(storage.foldersOf(id).control, DAEMON_SOCKET), signal);
 
   // Starts the sandbox in whatever condition it is, and waits for its daemon. Returns true if its processes are new.
-  async function ensureRunning(spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
+  async function ensureRunning(spec: SandboxSpec, files: "new" | "existing", signal: AbortSignal): Promise<boolean> {
     const { id } = spec;
     const status = await containers.status(id, signal);
     const isUp = status === "running" || status === "paused";
     if (isUp) await freezer.thaw(id, signal);
-    else await startContainer(spec, signal);
+    else await startContainer(spec, files, signal);
     await awaitDaemon(
       {
         dial: (bounded) => dial(id, bounded),
@@ -76,10 +79,11 @@ export function createDockerDriver(options: DockerOptions): Driver {
     return !isUp;
   }
 
-  async function startContainer(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+  async function startContainer(spec: SandboxSpec, files: "new" | "existing", signal: AbortSignal): Promise<void> {
     const { id } = spec;
     const config = describe(spec);
-    await storage.open(id, { diskMb: spec.template.diskMb, snapshot: spec.snapshot, volumes: spec.volumes ?? [] }, signal);
+    const create = files === "new" && { create: { diskMb: spec.template.diskMb, snapshot: spec.snapshot } };
+    await storage.open(id, { ...create, volumes: spec.volumes ?? [] }, signal);
     // Remove the socket of an earlier run, so that only the new daemon can be reached.
     await rm(join(storage.foldersOf(id).control, DAEMON_SOCKET), { recursive: true, force: true });
     const label = await containers.label(id, LABEL.spec, signal);
@@ -104,7 +108,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
 
   async function conditionOf(id: SandboxId, reported: ContainerStatus | undefined): Promise<SandboxCondition> {
     const status = freezer.actualStatus(id, reported);
-    if (status === "running") return "running";
+    if (status === "running") return storage.hasFailed(id) ? "read_only" : "running";
     if (status === "paused") return copying.has(id) ? "running" : "frozen";
     return (await storage.has(id)) ? "stopped" : "absent";
   }
@@ -122,6 +126,13 @@ export function createDockerDriver(options: DockerOptions): Driver {
     }
   }
 
+  async function hibernate(id: SandboxId, signal: AbortSignal): Promise<void> {
+    // A frozen daemon does not receive SIGTERM.
+    await freezer.thaw(id, signal);
+    await containers.stop(id, signal);
+    await storage.close(id);
+  }
+
   const operation = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) =>
     withLock(id, () => withDriverErrors(signal, work));
 
@@ -133,7 +144,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
       operation(spec.id, signal, async () => {
         const before = await inspect(spec.id, signal);
         try {
-          await ensureRunning(spec, signal);
+          await ensureRunning(spec, "new", signal);
         } catch (error) {
           // Delete the files only if this call has created them.
           if (before === "absent") await remove(spec.id, AbortSignal.timeout(UNDO_TIMEOUT_MS));
@@ -143,19 +154,14 @@ export function createDockerDriver(options: DockerOptions): Driver {
 
     pause: (id, signal) => operation(id, signal, () => freezer.freeze(id, signal)),
 
-    hibernate: (id, signal) =>
-      operation(id, signal, async () => {
-        // A frozen daemon does not receive SIGTERM.
-        await freezer.thaw(id, signal);
-        await containers.stop(id, signal);
-        await storage.close(id);
-      }),
+    hibernate: (id, signal) => operation(id, signal, () => hibernate(id, signal)),
 
     resume: (spec, signal) =>
       operation(spec.id, signal, async () => {
-        if ((await inspect(spec.id, signal)) === "absent")
-          throw new AppError("sandbox_failed", { message: "The sandbox's files no longer exist" });
-        return { restarted: await ensureRunning(spec, signal) };
+        if ((await inspect(spec.id, signal)) === "absent") throw new AppError("disk_missing");
+        // The kernel writes to the disk again only when it is mounted again.
+        if (storage.hasFailed(spec.id)) await hibernate(spec.id, signal);
+        return { restarted: await ensureRunning(spec, "existing", signal) };
       }),
 
     destroy: (id, signal) => operation(id, signal, () => remove(id, signal)),
@@ -174,11 +180,17 @@ export function createDockerDriver(options: DockerOptions): Driver {
     stats: (id, signal) => containers.stats(id, signal),
     images: { fetch: (name, signal) => withDriverErrors(signal, () => containers.fetchImage(name, signal)) },
     // Only mounts of this server limit their size.
-    ...(boundDisks ? { volumes: storage.namedVolumes } : {}),
+    ...(boundDisks ? { volumes: storage.namedVolumes, unwrittenBytes: readUnwritten } : {}),
     dial,
 
     async [Symbol.asyncDispose]() {
       await engine[Symbol.asyncDispose]();
     },
   };
+}
+
+// What all programs of the machine have written and the kernel still holds in memory. The Engine does not say which part of it is ours.
+function readUnwritten(): number {
+  const lines = (readFileIfReadable("/proc/meminfo") ?? "").matchAll(/^(?:Dirty|Writeback): +(\d+) kB$/gm);
+  return [...lines].reduce((sum, [, kib]) => sum + Number(kib) * 1024, 0);
 }

@@ -16,7 +16,7 @@ import type { SandboxFolders } from "./container.ts";
 // is a small tmpfs. This needs mounts that the Engine sees, so it does not work for a server in a container.
 export interface SandboxStorage {
   foldersOf(id: SandboxId): SandboxFolders;
-  // Creates or opens the folders. Idempotent.
+  // Opens the folders. Idempotent. Only with `create` are files created that do not exist; otherwise that is `disk_missing`.
   open(id: SandboxId, options: StorageOptions, signal: AbortSignal): Promise<void>;
   // Releases the mounts. The files stay. Idempotent.
   close(id: SandboxId): Promise<void>;
@@ -24,22 +24,30 @@ export interface SandboxStorage {
   remove(id: SandboxId): Promise<void>;
   has(id: SandboxId): Promise<boolean>;
   list(): Promise<SandboxId[]>;
+  // The disk has turned read-only after an error.
+  hasFailed(id: SandboxId): boolean;
   snapshots: VolumeSnapshots;
   folderOf(id: SandboxId): string;
   readonly namedVolumes: NamedVolumes;
 }
 
 export interface StorageOptions {
-  diskMb: number;
-  snapshot?: SnapshotId | undefined;
+  create?: { diskMb: number; snapshot?: SnapshotId | undefined };
   volumes: readonly SandboxVolume[];
 }
 
 const CONTROL_OPTIONS = "size=64k,nr_inodes=16,mode=700,nosuid,nodev,noexec";
 
-export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: string; uid: number; bounded: boolean }): SandboxStorage {
+export interface StorageDeps {
+  dataDir: string;
+  uid: number;
+  bounded: boolean;
+  diskReserveMib: number;
+}
+
+export function createSandboxStorage({ dataDir, uid, bounded, diskReserveMib }: StorageDeps): SandboxStorage {
   const volumes = createVolumes({ bounded });
-  const snapshots = createVolumeSnapshots(dataDir, volumes);
+  const snapshots = createVolumeSnapshots({ dataDir, volumes, diskReserveMib });
   const namedVolumes = createNamedVolumes({ folder: join(dataDir, "volumes"), bounded });
   const sandboxesDir = join(dataDir, "sandboxes");
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
@@ -66,7 +74,9 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
     close,
     namedVolumes,
 
-    async open(id, { diskMb, snapshot, volumes: mounted }, signal) {
+    hasFailed: (id) => volumes.failedAmong([folderOf(id)]).size > 0,
+
+    async open(id, { create, volumes: mounted }, signal) {
       const { control, egress, home } = foldersOf(id);
       // The server owns the egress folder, so that the sandbox cannot replace the socket in it.
       makeFolder(egress, 0o755);
@@ -74,7 +84,8 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
       if (bounded && !readMountPoints().includes(control))
         await mustRun("mount", ["-t", "tmpfs", "-o", `${CONTROL_OPTIONS},uid=${uid},gid=${uid}`, "berth", control]);
       if (!bounded) await chown(control, uid, uid);
-      await volumes.open(folderOf(id), { diskMb, owner: uid, source: snapshots.sourceOf(snapshot), signal });
+      const source = create && { create: { diskMb: create.diskMb, source: snapshots.sourceOf(create.snapshot) } };
+      await volumes.open(folderOf(id), { ...source, owner: uid, signal });
       for (const volume of mounted) {
         makeMountPoint(home, volume.path, uid);
         await namedVolumes.attach(folderOf(id), volume, { owner: uid, signal });

@@ -6,13 +6,18 @@ export interface Mount {
   // The number of the mounted device, such as 7:3.
   device: string;
   options: readonly string[];
+  // The kernel no longer writes to the file system, which may be because of an error.
+  isReadOnly: boolean;
 }
 
 // Parses /proc/{pid}/mountinfo. The kernel escapes spaces and similar characters as octal numbers.
 export function parseMounts(mountinfo: string): Mount[] {
-  return [...mountinfo.matchAll(/^\d+ \d+ (\d+:\d+) \S+ (\S+) (\S+)/gm)].map(([, device = "", point = "", options = ""]) => ({
+  const lines = mountinfo.matchAll(/^\d+ \d+ (\d+:\d+) \S+ (\S+) (\S+)(?:.* - \S+ \S+ (\S+))?/gm);
+  return [...lines].map(([, device = "", point = "", options = "", ofFileSystem = ""]) => ({
     point: point.replace(/\\([0-7]{3})/g, (_match, octal: string) => String.fromCharCode(parseInt(octal, 8))),
     options: options.split(","),
+    // Newer kernels have a word of their own for a file system that met an error.
+    isReadOnly: ofFileSystem.split(",").some((option) => option === "ro" || option === "emergency_ro"),
     device,
   }));
 }
@@ -24,6 +29,14 @@ export const readMountPoints = (): string[] => readMounts().map(({ point }) => p
 
 // Several mounts can be stacked on one point.
 export const findMounts = (mountPoint: string): Mount[] => readMounts().filter(({ point }) => point === mountPoint);
+
+// The mount points of file systems that are read-only.
+export const readOnlyMountPoints = (): Set<string> =>
+  new Set(
+    readMounts()
+      .filter(({ isReadOnly }) => isReadOnly)
+      .map(({ point }) => point),
+  );
 
 export const isMounted = (mountPoint: string) => findMounts(mountPoint).length > 0;
 

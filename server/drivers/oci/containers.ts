@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -28,9 +28,13 @@ import { createUserIds } from "./users/user-ids.ts";
 // a time changes a sandbox.
 export interface Containers extends AsyncDisposable {
   condition(id: SandboxId): SandboxCondition;
+  // Which of these have a disk that has turned read-only after an error.
+  failedDisks(ids: readonly SandboxId[]): Set<SandboxId>;
+  // See Driver.
+  unwrittenBytes(): number;
   // Replaces whatever is left of an earlier container, and resolves when the daemon of the new one answers. If it fails, the caller
-  // cleans up with `stop` or `remove`.
-  start(spec: SandboxSpec, signal: AbortSignal): Promise<void>;
+  // cleans up with `stop` or `remove`. Only `new` files are created if they do not exist.
+  start(spec: SandboxSpec, files: "new" | "existing", signal: AbortSignal): Promise<void>;
   // Resolves when the daemon of a running container answers.
   awaitDaemon(id: SandboxId, signal: AbortSignal): Promise<void>;
   freeze(id: SandboxId, signal: AbortSignal): Promise<void>;
@@ -63,13 +67,13 @@ export interface ContainersOptions {
   runtime: string;
   boundDisks: boolean;
   diskWriteLimitMib: number;
+  diskReserveMib: number;
   startTimeoutMs: number;
   stopTimeoutMs: number;
   onRemovalError(id: string, error: unknown): void;
 }
 
 const MAX_CONCURRENT_STARTS = 2 * availableParallelism();
-const MIN_FREE_BYTES = 256 * 1024 * 1024;
 
 export function createContainers(options: ContainersOptions): Containers {
   const { dataDir, runtimeDir, rootsDir, startTimeoutMs, stopTimeoutMs } = options;
@@ -93,7 +97,7 @@ export function createContainers(options: ContainersOptions): Containers {
   };
   const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError });
   const priorities = createCpuPriorities({ cgroups, list: listFolders });
-  const snapshots = createVolumeSnapshots(dataDir, volumes);
+  const snapshots = createVolumeSnapshots({ dataDir, volumes, diskReserveMib: options.diskReserveMib });
   // Frozen for a snapshot, and about to run again.
   const copying = new Set<SandboxId>();
   const limitStarts = createSemaphore(MAX_CONCURRENT_STARTS);
@@ -104,12 +108,6 @@ export function createContainers(options: ContainersOptions): Containers {
 
   function listFolders(): string[] {
     return existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
-  }
-
-  function checkFreeSpace(): void {
-    const { bavail, bsize } = statfsSync(dataDir);
-    if (bavail * bsize < MIN_FREE_BYTES)
-      throw new AppError("capacity_reached", { cause: new Error("the disk of the data folder is full") });
   }
 
   // The operator may mount file systems below a folder that sandboxes see, at any time. No sandbox may write to them.
@@ -186,16 +184,23 @@ export function createContainers(options: ContainersOptions): Containers {
       return existsSync(folderOf(id)) || runtime.has(id) || removals.unfinished().includes(id) ? "stopped" : "absent";
     },
 
-    async start(spec, signal) {
+    failedDisks(ids) {
+      const failed = volumes.failedAmong(ids.map(folderOf));
+      return new Set(ids.filter((id) => failed.has(folderOf(id))));
+    },
+
+    unwrittenBytes: () => cgroups.list().reduce((sum, id) => sum + cgroups.unwrittenBytes(id), 0),
+
+    async start(spec, files, signal) {
       const { id } = spec;
       mkdirSync(folderOf(id), { recursive: true, mode: 0o700 });
-      checkFreeSpace();
       await removeContainer(id);
       makeFolder(join(dataDir, "egress"), 0o700);
       makeFolder(egressOf(id), 0o755);
       await limitStarts(signal, async () => {
-        const source = snapshots.sourceOf(spec.snapshot);
-        await launchContainer(launchDeps, spec, { folder: folderOf(id), egress: egressOf(id), source }, signal);
+        const folders = { folder: folderOf(id), egress: egressOf(id) };
+        const create = { source: snapshots.sourceOf(spec.snapshot) };
+        await launchContainer(launchDeps, spec, files === "new" ? { ...folders, create } : folders, signal);
         if (!kind.opaque) checkMounts(spec);
       });
       await awaitAnswer(id, signal);

@@ -62,7 +62,7 @@ describeWith(missing, "a server that is killed at a random moment", () => {
     const folder = join(dataDir, "sandboxes", id);
     mkdirSync(folder, { recursive: true });
     const signal = AbortSignal.timeout(60_000);
-    await createVolumes({ bounded: probe.boundDisks }).open(folder, { diskMb: 64, owner: 12_345, signal });
+    await createVolumes({ bounded: probe.boundDisks }).open(folder, { create: { diskMb: 64 }, owner: 12_345, signal });
     renameSync(folder, `${folder}.removed-${NO_PROCESS}`);
 
     const runtimeDir = await daemonRuntime();

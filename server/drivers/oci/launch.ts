@@ -35,8 +35,8 @@ export interface LaunchFolders {
   // The sandbox's own folder: volume, bundle and process id.
   folder: string;
   egress: string;
-  // Finds the folder of the snapshot that a new volume starts with.
-  source: (() => string) | undefined;
+  // Absent: the volume must exist. `source` finds the folder of the snapshot that a new one starts with.
+  create?: { source: (() => string) | undefined };
 }
 
 const DAEMON_ENV = {
@@ -59,12 +59,12 @@ export const pidFileOf = (folder: string) => join(folder, "init.pid");
 export async function launchContainer(
   { runtime, kind, cgroups, volumes, namedVolumes, diskWriteLimitMib, userIds, rootsDir, runtimeDir }: LaunchDeps,
   { id, template, tokenHash, volumes: mounted = [] }: SandboxSpec,
-  { folder, egress, source }: LaunchFolders,
+  { folder, egress, create }: LaunchFolders,
   signal: AbortSignal,
 ): Promise<void> {
   const ids = userIds.of(folder);
   const [volume, namespace] = await Promise.allSettled([
-    volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, source, signal }),
+    volumes.open(folder, { ...(create && { create: { diskMb: template.diskMb, ...create } }), owner: ids.user, signal }),
     // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
     kind.opaque && mounted.length === 0 ? undefined : openUserNamespace(ids, signal),
   ]);

@@ -5,7 +5,7 @@ import { makeFolder } from "../../bounded-io/make-folder.ts";
 import { systemClock, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { withDriverErrors } from "../driver-errors.ts";
-import type { Driver } from "../driver.ts";
+import type { Driver, SandboxSummary } from "../driver.ts";
 import { daemonBuild } from "../host/daemon-build.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
@@ -24,6 +24,8 @@ export interface OciDriverOptions {
   boundDisks: boolean;
   // MiB a second at which such a disk is written; 0 for no limit.
   diskWriteLimitMib?: number;
+  // MiB that a copy of files leaves free.
+  diskReserveMib?: number;
   // Where the root folders that sandboxes share are. Every user of this machine must be able to reach it.
   rootsDir?: string;
   startTimeoutMs?: number;
@@ -37,7 +39,7 @@ const CPU_PRIORITIES_MS = 250;
 // Runs containers through an OCI runtime, without an engine. The kernel keeps them running when the server ends. All state is in
 // the data folder and in control groups, where the next server finds it.
 export function createOciDriver(options: OciDriverOptions): Driver {
-  const { runtimeDir, log, runtime, boundDisks, diskWriteLimitMib = 0 } = options;
+  const { runtimeDir, log, runtime, boundDisks, diskWriteLimitMib = 0, diskReserveMib = 0 } = options;
   const { rootsDir = ROOTS_DIR, startTimeoutMs = 30_000, stopTimeoutMs = 5_000, clock = systemClock } = options;
   mkdirSync(options.dataDir, { recursive: true });
   if (rootsDir === ROOTS_DIR) makeFolder(dirname(ROOTS_DIR), 0o755);
@@ -49,6 +51,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     runtime,
     boundDisks,
     diskWriteLimitMib,
+    diskReserveMib,
     startTimeoutMs,
     stopTimeoutMs,
     // `list` reports the sandbox until a repeated destroy has removed the rest.
@@ -88,6 +91,14 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     await work(id).catch((error: unknown) => log.warn("sandbox.undo_failed", { sandboxId: id, error: String(error) }));
   }
 
+  function conditions(ids: readonly SandboxId[]): SandboxSummary[] {
+    const failed = containers.failedDisks(ids);
+    return ids.map((id) => {
+      const condition = containers.condition(id);
+      return { id, condition: condition === "running" && failed.has(id) ? "read_only" : condition };
+    });
+  }
+
   return {
     name: "oci",
     traits: { hostBound: true, freezes: true, isolates: true, recipe: daemonBuild(runtimeDir) },
@@ -99,7 +110,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
         if (before === "running") return await containers.awaitDaemon(spec.id, signal);
         const startedMs = performance.now();
         try {
-          await containers.start(spec, signal);
+          await containers.start(spec, "new", signal);
         } catch (error) {
           // Delete the files only if this call has created them.
           await undo(spec.id, before === "absent" ? containers.remove : containers.stop);
@@ -121,13 +132,15 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
     resume: (spec, signal) =>
       operation(spec.id, signal, async () => {
+        // The kernel writes to the disk again only when it is mounted again.
+        if (containers.failedDisks([spec.id]).size > 0) await containers.stop(spec.id);
         const before = containers.condition(spec.id);
-        if (before === "absent") throw new AppError("sandbox_failed", { cause: new Error("the sandbox to resume does not exist") });
+        if (before === "absent") throw new AppError("disk_missing");
         if (before === "frozen") await thaw(spec.id, signal);
         if (before === "running") await containers.awaitDaemon(spec.id, signal);
         if (before !== "stopped") return { restarted: false };
         try {
-          await containers.start(spec, signal);
+          await containers.start(spec, "existing", signal);
         } catch (error) {
           await undo(spec.id, containers.stop);
           throw error;
@@ -144,8 +157,9 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     takeSnapshot: (id, snapshotId, signal) => operation(id, signal, () => containers.takeSnapshot(id, snapshotId, signal)),
     deleteSnapshot: (snapshotId, signal) => withDriverErrors(signal, () => containers.deleteSnapshot(snapshotId)),
     listSnapshots: () => containers.listSnapshots(),
-    inspect: async (id) => containers.condition(id),
-    list: async () => containers.list().map((id) => ({ id, condition: containers.condition(id) })),
+    inspect: async (id) => conditions([id])[0]!.condition,
+    list: async () => conditions(containers.list()),
+    ...(boundDisks && { unwrittenBytes: containers.unwrittenBytes }),
     stats: async (id) => containers.stats(id),
     volumes: containers.namedVolumes,
     dial: containers.dial,

@@ -252,6 +252,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
           await awaitAnswer(spec.id, signal);
           return { restarted: false };
         }
+        if (!existsSync(pathsOf(spec.id).workspace)) throw new AppError("disk_missing");
         await restart(spec, signal);
         return { restarted: true };
       }),

@@ -21,7 +21,7 @@ describeWith(machine.root ?? (await findMissing()), "a snapshot of a volume", ()
   const folderOf = (name: string) => join(dataDir, name);
   const open = (name: string, source?: () => string) => {
     mkdirSync(folderOf(name), { recursive: true });
-    return volumes.open(folderOf(name), { diskMb: 128, owner: 12_345, source, signal: AbortSignal.timeout(30_000) });
+    return volumes.open(folderOf(name), { create: { diskMb: 128, source }, owner: 12_345, signal: AbortSignal.timeout(30_000) });
   };
 
   beforeEach(() => {
@@ -33,7 +33,7 @@ describeWith(machine.root ?? (await findMissing()), "a snapshot of a volume", ()
   });
 
   test("is taken while a program writes, and is a sound file system with the files of one moment", async () => {
-    const snapshots = createVolumeSnapshots(dataDir, volumes);
+    const snapshots = createVolumeSnapshots({ dataDir, volumes, diskReserveMib: 0 });
     const { workspace } = await open("first");
     const writer = spawn("sh", ["-c", WRITER], { cwd: workspace, detached: true });
     await expect.poll(() => existsSync(join(workspace, "log")), { timeout: 30_000 }).toBe(true);

@@ -1,6 +1,7 @@
-import { existsSync, statfsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, type SnapshotId } from "@berth/contract";
+import { readDiskSpace } from "../../../disk-space.ts";
 import type { TakenSnapshot } from "../../driver.ts";
 import { endWatch, watchBlockWrites } from "./block-writes.ts";
 import { copyImage, type Hold } from "./copy-image.ts";
@@ -18,15 +19,20 @@ export interface VolumeSnapshots {
   list(): Promise<SnapshotId[]>;
 }
 
-const MIN_FREE_BYTES = 256 * 1024 * 1024;
+export interface VolumeSnapshotsDeps {
+  dataDir: string;
+  volumes: Pick<Volumes, "deviceOf" | "usedBytes">;
+  // What a copy has to leave free.
+  diskReserveMib: number;
+}
 
-export function createVolumeSnapshots(dataDir: string, volumes: Pick<Volumes, "deviceOf" | "usedBytes">): VolumeSnapshots {
+export function createVolumeSnapshots({ dataDir, volumes, diskReserveMib }: VolumeSnapshotsDeps): VolumeSnapshots {
   const snapshots = createFolderSnapshots(dataDir);
 
   function checkFreeSpace(bytes: number): void {
-    const { bavail, bsize } = statfsSync(dataDir);
-    if (bavail * bsize < bytes + MIN_FREE_BYTES)
-      throw new AppError("capacity_reached", { message: "The disk of the server has no room for the copy of the files" });
+    const { spareBytes, reserveBytes } = readDiskSpace(dataDir, diskReserveMib);
+    if (spareBytes < bytes + reserveBytes)
+      throw new AppError("server_disk_full", { message: "The disk of the server has no room for the copy of the files" });
   }
 
   // A volume without a limit is a plain folder.

@@ -11,7 +11,7 @@ import { createVolumes, probeVolumes } from "./volumes.ts";
 describeWith(machine.root ?? (await findMissing()), "a volume", () => {
   const volumes = createVolumes({ bounded: true });
   let folder: string;
-  const open = () => volumes.open(folder, { diskMb: 64, owner: 12_345, signal: AbortSignal.timeout(30_000) });
+  const open = () => volumes.open(folder, { create: { diskMb: 64 }, owner: 12_345, signal: AbortSignal.timeout(30_000) });
   const attached = () =>
     readdirSync("/sys/block")
       .map((name) => `/sys/block/${name}/loop/backing_file`)
@@ -66,7 +66,11 @@ describeWith(machine.root ?? (await findMissing()), "a volume", () => {
   test("starts empty, and is as good as the first one of its size", async () => {
     for (const name of ["first", "second"]) {
       mkdirSync(join(folder, name));
-      const { workspace } = await volumes.open(join(folder, name), { diskMb: 48, owner: 12_345, signal: AbortSignal.timeout(30_000) });
+      const { workspace } = await volumes.open(join(folder, name), {
+        create: { diskMb: 48 },
+        owner: 12_345,
+        signal: AbortSignal.timeout(30_000),
+      });
       expect(readdirSync(workspace)).toEqual([]);
       writeFileSync(join(workspace, "note"), name);
       await volumes.close(join(folder, name));
@@ -74,6 +78,34 @@ describeWith(machine.root ?? (await findMissing()), "a volume", () => {
       await mustRun("e2fsck", ["-f", "-n", join(folder, name, "volume.img")]);
       expect(statSync(join(folder, name, "volume.img")).blocks * 512).toBeLessThan(2 * 1024 * 1024);
     }
+  });
+
+  test("is created only by a call that says so, and never over files that exist", async () => {
+    const resume = () => volumes.open(folder, { owner: 12_345, signal: AbortSignal.timeout(30_000) });
+    await expect(resume()).rejects.toMatchObject({ code: "disk_missing" });
+    expect(readdirSync(folder)).toEqual([]);
+    // Made when there were no loop devices.
+    await createVolumes({ bounded: false }).open(folder, { create: { diskMb: 64 }, owner: 12_345, signal: AbortSignal.timeout(30_000) });
+    writeFileSync(join(folder, "volume/workspace/note"), "kept");
+    const { workspace } = await open();
+    expect(readFileSync(join(workspace, "note"), "utf8")).toBe("kept");
+    expect(existsSync(join(folder, "volume.img"))).toBe(false);
+  });
+
+  test("that met an error is read-only, and is repaired when it is opened again", async () => {
+    const { workspace } = await open();
+    writeFileSync(join(workspace, "note"), "kept");
+    await mustRun("sync", ["-f", workspace]);
+    expect(volumes.failedAmong([folder])).toEqual(new Set());
+    const device = attached()[0]!.split("/")[3]!;
+    writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, "1");
+    expect(volumes.failedAmong([folder])).toEqual(new Set([folder]));
+    await volumes.close(folder);
+    await open();
+    writeFileSync(join(workspace, "late"), "late");
+    expect(readFileSync(join(workspace, "note"), "utf8")).toBe("kept");
+    await volumes.close(folder);
+    await mustRun("e2fsck", ["-f", "-n", join(folder, "volume.img")]);
   });
 
   test("the probe leaves nothing behind", async () => {

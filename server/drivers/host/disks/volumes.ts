@@ -1,10 +1,12 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "@berth/contract";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
-import { findMounts, isMounted, unmount } from "../mounts.ts";
+import { findMounts, isMounted, readOnlyMountPoints, unmount } from "../mounts.ts";
 import { mustRun, run } from "../run.ts";
 import { giveFiles, isRestoring, restoreVolume } from "./restore-volume.ts";
+import { repairImage } from "./repair-image.ts";
 import { makeImage } from "./volume-image.ts";
 
 // The disk of a sandbox: a sparse file that holds a file system, mounted while the sandbox runs. It limits bytes and inodes, and
@@ -12,18 +14,23 @@ import { makeImage } from "./volume-image.ts";
 // a limit.
 export interface Volumes {
   readonly bounded: boolean;
-  // Creates the volume in `folder` or opens the existing one. Idempotent. A new volume is empty, or has the files of the snapshot in
-  // the folder that `source` returns, and the size of its disk.
-  open(
-    folder: string,
-    options: { diskMb: number; owner: number; source?: (() => string) | undefined; signal: AbortSignal },
-  ): Promise<Volume>;
+  // Opens the volume in `folder`. Idempotent. Only a call with `create` creates it; without it, a missing volume is `disk_missing`. A new
+  // volume is empty, or has the files of the snapshot in the folder that `source` returns, and the size of its disk.
+  open(folder: string, options: VolumeOptions): Promise<Volume>;
+  // Which of these folders have an open volume that has turned read-only, because the host could not write to its image.
+  failedAmong(folders: readonly string[]): Set<string>;
   // The number of the loop device of an open volume, such as 7:3. undefined if it has none.
   deviceOf(folder: string): string | undefined;
   // The space that the volume in `folder` occupies on the host's disk. null if it is a plain folder or does not exist.
   usedBytes(folder: string): number | null;
   // Flushes the volume to disk and releases its mount and loop device. No-op if it is not open.
   close(folder: string): Promise<void>;
+}
+
+export interface VolumeOptions {
+  create?: { diskMb: number; source?: (() => string) | undefined };
+  owner: number;
+  signal: AbortSignal;
 }
 
 export interface Volume {
@@ -39,11 +46,12 @@ const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount
 export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
   return {
     bounded,
-    async open(folder, { diskMb, owner, source, signal }) {
+    async open(folder, { create, owner, signal }) {
+      const isNew = !hasDisk(folder);
+      if (isNew && !create) throw new AppError("disk_missing");
       mkdirSync(join(folder, "volume"), { recursive: true });
-      const isNew = !existsSync(join(folder, "volume.img")) && readdirSync(join(folder, "volume")).length === 0;
-      if (source !== undefined && isNew) await restoreVolume(folder, source(), signal);
-      const mountPoint = await openDisk(folder, { bounded, diskMb, signal });
+      if (isNew && create?.source) await restoreVolume(folder, create.source(), signal);
+      const mountPoint = await openDisk(folder, { bounded, diskMb: create?.diskMb ?? 0, signal });
       const volume = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
       if (isRestoring(folder)) await giveFiles(folder, [volume.workspace, volume.home], owner, signal);
       for (const path of [volume.workspace, volume.home]) {
@@ -53,6 +61,10 @@ export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
         chmodSync(path, 0o700);
       }
       return volume;
+    },
+    failedAmong(folders) {
+      const points = readOnlyMountPoints();
+      return new Set(folders.filter((folder) => points.has(join(folder, "volume"))));
     },
     deviceOf(folder) {
       const device = findMounts(join(folder, "volume"))[0]?.device;
@@ -76,14 +88,22 @@ export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
 // Mounts the image in `folder`, which is created on first use, and returns its mount point. Without loop devices that is a plain folder.
 export async function openDisk(folder: string, { bounded, diskMb, signal }: DiskOptions): Promise<string> {
   const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
+  const isNew = !hasDisk(folder);
   mkdirSync(mountPoint, { recursive: true });
-  if ((bounded || existsSync(image)) && !isMounted(mountPoint)) {
+  if (((bounded && isNew) || existsSync(image)) && !isMounted(mountPoint)) {
     // A new image cannot be attached to a loop device yet.
-    const attached = existsSync(image) ? findLoopDevice(image) : undefined;
-    if (!existsSync(image)) await makeImage(image, diskMb, signal);
+    const attached = isNew ? undefined : findLoopDevice(image);
+    if (isNew) await makeImage(image, diskMb, signal);
+    else if (attached === undefined) await repairImage(image, signal);
     await mountImage(image, mountPoint, attached);
   }
   return mountPoint;
+}
+
+// An image, or files in a plain folder.
+function hasDisk(folder: string): boolean {
+  const mountPoint = join(folder, "volume");
+  return existsSync(join(folder, "volume.img")) || (existsSync(mountPoint) && readdirSync(mountPoint).length > 0);
 }
 
 export interface DiskOptions {
@@ -104,7 +124,7 @@ export async function probeVolumes(scratch: string): Promise<{ bounded: boolean;
   mkdirSync(scratch, { recursive: true });
   const volumes = createVolumes({ bounded: true });
   try {
-    await volumes.open(scratch, { diskMb: 16, owner: 0, signal: AbortSignal.timeout(10_000) });
+    await volumes.open(scratch, { create: { diskMb: 16 }, owner: 0, signal: AbortSignal.timeout(10_000) });
     return { bounded: true, reason: "loop images limit the size of disks" };
   } catch (error) {
     return { bounded: false, reason: `disks have no size limit, because a loop image could not be created (${firstLine(error)})` };

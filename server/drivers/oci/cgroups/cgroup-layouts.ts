@@ -23,6 +23,8 @@ export interface CgroupLayout {
   cpuMs(name: string): number;
   readonly background: BackgroundClass;
   stats(name: string): CgroupStats;
+  // What the group has written to files and the kernel still holds in memory. 0 if it does not exist.
+  unwrittenBytes(name: string): number;
 }
 
 export type CgroupStats = Omit<SandboxStats, "diskBytes">;
@@ -83,6 +85,7 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
       cpuMs: cpuMs(name),
       pids: readNumber("pids", name, "pids.current"),
     }),
+    unwrittenBytes: (name) => sumOf(read(fileOf("memory", name, "memory.stat")), /^total_(?:dirty|writeback) (\d+)$/gm),
   };
 }
 
@@ -116,6 +119,7 @@ function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
       cpuMs: cpuMs(name),
       pids: Number(read(fileOf(name, "pids.current"))),
     }),
+    unwrittenBytes: (name) => sumOf(read(fileOf(name, "memory.stat")), /^file_(?:dirty|writeback) (\d+)$/gm),
   };
 }
 
@@ -134,6 +138,8 @@ function readCgroupMounts(): CgroupMount[] {
 function writeIfExists(path: string, text: string): void {
   if (existsSync(path)) writeFileSync(path, text);
 }
+
+const sumOf = (text: string, numbers: RegExp) => [...text.matchAll(numbers)].reduce((sum, [, number]) => sum + Number(number), 0);
 
 const readNumbers = (path: string) => read(path).split("\n").filter(Boolean).map(Number);
 

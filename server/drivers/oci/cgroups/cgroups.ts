@@ -31,6 +31,7 @@ export interface Cgroups {
   enterBackground(id: string): string | undefined;
   leaveBackground(id: string, weight?: string): void;
   stats(id: string): CgroupStats;
+  unwrittenBytes(id: string): number;
   // The ids of all sandboxes that have a group, even if nothing else of them is left.
   list(): string[];
 }
@@ -111,6 +112,7 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
     enterBackground: (id) => layout.background.enter(nameOf(id)),
     leaveBackground: (id, weight) => layout.background.leave(nameOf(id), weight),
     stats: (id) => layout.stats(nameOf(id)),
+    unwrittenBytes: (id) => layout.unwrittenBytes(nameOf(id)),
 
     list() {
       const names = layout.hierarchies.flatMap(foldersIn).filter((name) => name.startsWith(`${prefix}-`));
