@@ -86,6 +86,8 @@ export interface ConsoleMachine {
   memoryFreeBytes: number;
   diskBytes: number;
   diskFreeBytes: number;
+  // `low`: nothing new is created. `full`: sessions are paused too.
+  disk: "enough" | "low" | "full";
 }
 
 export interface ConsoleSessionDetail extends ConsoleSession {

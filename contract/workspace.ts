@@ -31,7 +31,7 @@ export interface WorkspaceSession {
   sandboxId: string;
   status: "running" | "paused" | "destroyed";
   // Why the session is paused or destroyed; null if the partner did it.
-  reason: "timeout" | "idle" | "failed" | "expired" | null;
+  reason: "timeout" | "idle" | "failed" | "expired" | "diskFull" | "diskFailed" | null;
   // Grows with every change. The page ignores a message with an older generation.
   generation: number;
   partnerName: string;

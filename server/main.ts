@@ -14,6 +14,7 @@ import { createFeed } from "./events/feed.ts";
 import { createWebhooks } from "./events/webhooks/webhooks.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/access/launch-ticket.ts";
+import { openDiskWatch } from "./data-folder/disk-watch.ts";
 import { claimHost } from "./data-folder/claim-host.ts";
 import { callerAddress, createProxyTrust } from "./network/caller-address.ts";
 import { freePort } from "./network/free-port.ts";
@@ -34,6 +35,7 @@ import { createLoopWatch } from "./event-loop/loop-watch.ts";
 import { nameClockWork, runWork } from "./event-loop/loop-work.ts";
 import { loadMasterKeys } from "./secrets/master-key.ts";
 import { readMachine, readServerMetrics } from "./metrics/console-reading.ts";
+import { registerDiskMetrics } from "./metrics/disk-metrics.ts";
 import { registerProcessMetrics } from "./metrics/process-metrics.ts";
 import { registerQuotaMetrics } from "./metrics/quota-metrics.ts";
 import { registerRelayMetrics } from "./metrics/relay-metrics.ts";
@@ -98,12 +100,25 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
   await using opening = new AsyncDisposableStack();
 
   const host = opening.use(await claimHost(config.dataDir));
+  const storeFile = join(config.dataDir, "berth.db");
   const templates = loadTemplates(config.templatesFile ?? undefined);
-  const store = opening.use(await openStore({ url: config.databaseUrl, file: join(config.dataDir, "berth.db"), log }));
+  const store = opening.use(await openStore({ url: config.databaseUrl, file: storeFile, log }));
   const secrets = createSecrets(await loadMasterKeys(config, { isNewStore: !(await hasPartners(store.db)) }));
   await checkMasterKey(store.db, secrets, config);
   const demo = await seedDemo({ store, clock, config });
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
+  const disk = driver.traits.hostBound
+    ? opening.use(
+        await openDiskWatch({
+          dataDir: config.dataDir,
+          reserveMib: config.diskReserveMib,
+          storeFile: config.databaseUrl === null ? storeFile : null,
+          unwrittenBytes: driver.unwrittenBytes,
+          clock,
+          log,
+        }),
+      )
+    : undefined;
   const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
   // Needed before the server listens, because launch URLs contain it.
   const port = config.port === 0 ? await freePort(config.host) : config.port;
@@ -144,6 +159,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
   const { tracer } = opening.use(openTracing({ config, driver: driver.name, registry, log }));
   registerProcessMetrics(registry, { driver: driver.name, egress, droppedLogLines });
   const observer = registerSessionMetrics(registry, { driver: driver.name, countSessions: () => countByState(store.db) });
+  if (disk) registerDiskMetrics(registry, disk);
   registerQuotaMetrics(registry, () => readQuotaUse(store.db));
 
   opening.use(createEgressLog({ store, egress, clock, log }));
@@ -164,6 +180,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
       log,
       host: home.host,
       servers,
+      disk,
       rules: config,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       snapshotLimits: {
@@ -243,6 +260,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
       host: host.name,
       baseUrl,
       servers,
+      disk,
       registry,
       metricsToken: config.metricsToken,
       tracer,
@@ -257,7 +275,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
           driver: driver.name,
           ...(await readServerMetrics(registry)),
           webhooks: toConsoleBacklog(await readBacklog(store.db, clock.now())),
-          machine: await readMachine(config.dataDir),
+          machine: { ...(await readMachine(config.dataDir)), disk: disk?.level() ?? "enough" },
         }),
         readStats: (session) => (isAtHome(session, home) ? readStats(sandboxMeter, session) : Promise.resolve(null)),
         poolTargets: sessionServices.pool.targets,

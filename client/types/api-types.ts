@@ -24,7 +24,7 @@ export interface SessionData {
   image?: string;
   relays?: Omit<Relay, "value">[];
   volumes?: VolumeMount[];
-  stopReason?: "api" | "timeout" | "idle" | "retention" | "sandbox_lost" | null;
+  stopReason?: "api" | "timeout" | "idle" | "retention" | "sandbox_lost" | "disk_full" | "disk_failed" | null;
   // Whether opening the session resumes it if it is paused.
   autoResume?: boolean;
   onTimeout?: "pause" | "destroy";

@@ -30,7 +30,7 @@ export const METADATA_KEY_RULE = "A key has 1 to 64 characters and no NUL";
 export const SESSION_STATUSES = ["running", "paused", "destroyed"] as const;
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
-export const STOP_REASONS = ["api", "timeout", "idle", "retention", "sandbox_lost"] as const;
+export const STOP_REASONS = ["api", "timeout", "idle", "retention", "sandbox_lost", "disk_full", "disk_failed"] as const;
 
 export const Session = Type.Object(
   {

@@ -11,6 +11,7 @@ const MEANINGS: Record<Difference["kind"], string> = {
   stopped: "should be frozen and has stopped",
   awake: "should be paused and runs",
   frozen: "should run and is frozen",
+  disk_failed: "has a disk that has failed and is read-only",
 };
 const LIST_TIMEOUT_MS = 20_000;
 const MAX_LISTED = 100;

@@ -1,7 +1,8 @@
-import { access, constants, statfs } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import { findAgent, probeAgents } from "../agents/installed.ts";
 import { describeConfig, type Config } from "../config/config.ts";
 import { probeDrivers, RUNTIME_DIR } from "../drivers/index.ts";
+import { diskLevelOf, readDiskSpace, type DiskLevel } from "../disk-space.ts";
 import { loadTemplates } from "../templates.ts";
 import type { Finding } from "./finding.ts";
 
@@ -24,7 +25,7 @@ export async function checkMachine(config: Config, warnings: readonly string[]):
   ];
 }
 
-async function checkDataFolder({ dataDir }: Config): Promise<Finding[]> {
+async function checkDataFolder({ dataDir, diskReserveMib }: Config): Promise<Finding[]> {
   const topic = "data folder";
   try {
     await access(dataDir, constants.W_OK);
@@ -34,12 +35,19 @@ async function checkDataFolder({ dataDir }: Config): Promise<Finding[]> {
     const cure = "Give the folder to the user that runs the server, or set BERTH_DATA_DIR to another one.";
     return [{ topic, state: "bad", text: `${dataDir} is not writable for this user.`, cure }];
   }
-  const { bavail, bsize } = await statfs(dataDir);
-  const freeGb = (bavail * bsize) / 1024 ** 3;
-  const text = `${dataDir}, ${freeGb.toFixed(1)} GB free`;
-  if (freeGb >= 1) return [{ topic, state: "good", text }];
-  return [{ topic, state: "note", text, cure: "Free space on this disk: sessions cannot be created or paused when it is full." }];
+  const space = readDiskSpace(dataDir, diskReserveMib);
+  const text = `${dataDir}, ${(space.freeBytes / 1024 ** 3).toFixed(1)} GB free`;
+  const level = diskLevelOf(space);
+  if (level === "enough") return [{ topic, state: "good", text }];
+  const missing = space.lacksInodes ? "inodes (many small files use them up)" : "space";
+  const cure = `Free ${missing} on this disk. Berth continues by itself, without a restart.`;
+  return [{ topic, state: level === "full" ? "bad" : "note", text: `${text}. ${DISK_MEANINGS[level]}`, cure }];
 }
+
+const DISK_MEANINGS: Record<Exclude<DiskLevel, "enough">, string> = {
+  low: "The disk is almost full, so no session, fork or snapshot is created.",
+  full: "The disk is full, so running sessions are paused and nothing is created or resumed.",
+};
 
 function checkTemplates({ templatesFile }: Config): Finding[] {
   const topic = "templates";

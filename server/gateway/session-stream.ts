@@ -110,4 +110,6 @@ const REASONS: Record<string, WorkspaceSession["reason"]> = {
   idle: "idle",
   sandbox_lost: "failed",
   retention: "expired",
+  disk_full: "diskFull",
+  disk_failed: "diskFailed",
 };

@@ -23,7 +23,7 @@ import { createMemoryBuckets } from "./limits/memory-buckets.ts";
 import { startInTurn } from "./limits/partner-turns.ts";
 import { createSharedBuckets } from "./limits/shared-buckets.ts";
 import { addHome } from "./home/home-routes.ts";
-import { addHealth } from "./operations/health.ts";
+import { addHealth, type HealthDeps } from "./operations/health.ts";
 import { addMetrics } from "./operations/metrics.ts";
 import { logRequests } from "./operations/request-log.ts";
 import { labelRouteWork } from "./operations/route-work.ts";
@@ -74,6 +74,7 @@ export interface AppDeps {
   metricsToken: string | null;
   // Absent: spans are not exported.
   tracer?: Tracer;
+  disk?: HealthDeps["disk"];
   // Decides when each partner's next request starts.
   turns?: FairTurns;
   // Whether X-Forwarded-For of this address names the caller. Absent: of none.
@@ -120,7 +121,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   readBodies(app);
   logRequests(app, log);
   addMetrics(app, deps);
-  addHealth(app, { store, isDraining: () => draining });
+  addHealth(app, { store, disk: deps.disk, isDraining: () => draining });
   const idempotency = await openIdempotency(deps);
   addSessionRoutes(app, { ...deps, idempotency });
   addSnapshotRoutes(app, { ...deps, idempotency });

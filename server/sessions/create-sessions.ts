@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError, isSandboxId, isSessionId, type Template } from "@berth/contract";
 import { MIN_EXTENSION_MS } from "@berth/contract/workspace.ts";
 import type { Clock } from "../clock.ts";
+import type { MachineDisk } from "../disk-space.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { createLoopTurns } from "../event-loop/loop-turns.ts";
 import type { Secrets } from "../secrets/secrets.ts";
@@ -45,12 +46,28 @@ export interface SessionsDeps {
   pool: Pick<Pool, "makeRoom" | "fillSoon">;
   servers: Pick<ServerDirectory, "elsewhere">;
   observer: Pick<SessionObserver, "called">;
+  disk: Pick<MachineDisk, "admitNew" | "admitWrites">;
 }
 
 // The partner's calls. Each reads the session, asks the table what the call means in its state, and does that.
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, transitions, steps, driver, templates, capacity, home, secrets, clock, changes, placement, pool, servers, observer } =
-    deps;
+  const {
+    store,
+    transitions,
+    steps,
+    driver,
+    templates,
+    capacity,
+    home,
+    secrets,
+    clock,
+    changes,
+    placement,
+    pool,
+    servers,
+    observer,
+    disk,
+  } = deps;
 
   const nextSlice = createLoopTurns();
 
@@ -64,6 +81,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const kind = { template, templateHash: templateHash(template, driver.traits.recipe) };
     const startedMs = performance.now();
     try {
+      disk.admitNew();
       const { session, start } = await placement.place({ kind, partner, request, record, span });
       observer.called({ operation: "create", start, outcome: "ok", seconds: secondsSince(startedMs) });
       return visible(session);
@@ -97,6 +115,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   async function runStep(session: PartnerSession, { trigger, changes: noted = {}, record, span }: Call): Promise<Session | null> {
     // Only a hibernated session needs room for its memory.
     const resumes = trigger === "resume" || trigger === "wake";
+    if (resumes) disk.admitWrites();
     const needsRoom = resumes && session.state === "paused" && session.isHibernated;
     const start: Start = needsRoom ? "cold" : resumes ? "warm" : "none";
     const startedMs = performance.now();

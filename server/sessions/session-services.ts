@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import type { TimeoutAction } from "@berth/contract";
 import { SECOND } from "../clock.ts";
+import type { MachineDisk } from "../disk-space.ts";
 import { limitTemplate } from "../session-limits.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
@@ -16,6 +17,7 @@ import { createChanges } from "./changes.ts";
 import { createSessions } from "./create-sessions.ts";
 import { createPlacement } from "./pool/placement.ts";
 import { createPool, type Pool } from "./pool/pool.ts";
+import { createDiskPauses } from "./background/disk-pauses.ts";
 import { createReconcile, type Reconcile } from "./background/reconcile.ts";
 import { createActivity, type Activity } from "./idle/activity.ts";
 import { createAgentActivity } from "./idle/agent-activity.ts";
@@ -55,6 +57,8 @@ export interface SessionServicesDeps extends StepActionsDeps {
   // null if the sandboxes are not bound to a machine.
   host: string | null;
   servers: Pick<ServerDirectory, "elsewhere">;
+  // Absent if the files of sandboxes are not on this machine.
+  disk?: MachineDisk | undefined;
   // `timeoutAction` is for sessions that name none, and whose template and partner name none.
   rules: ScheduleDeps["rules"] & { timeoutAction: TimeoutAction };
   capacity: CapacityOptions;
@@ -87,6 +91,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     host,
     poolSize,
     poolMax = poolSize,
+    disk = UNLIMITED_DISK,
     stepTimeoutMs,
     observer = ignoreAll,
   } = deps;
@@ -100,13 +105,13 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     requireReady: (id) => requireReady(store.db, id),
     snapshotBytes: async (id) => (await findSnapshot(store.db, id))?.bytes ?? null,
   });
-  const capacity = createCapacity(home, store.engine, deps.capacity);
+  const capacity = createCapacity(home, store.engine, { ...deps.capacity, disk });
   const leaseMs = stepTimeoutMs + LEASE_MARGIN_MS;
   const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: changes.announce });
   const steps = createSteps({ transitions, actions, stepTimeoutMs, clock, log, observer });
   const pool = createPool({ ...deps, observer, transitions, steps, capacity, home, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
   const placement = createPlacement({ ...deps, steps, capacity, home, pool, lease: transitions.lease });
-  const sessions = createSessions({ ...deps, observer, transitions, steps, capacity, home, changes, placement, pool });
+  const sessions = createSessions({ ...deps, disk, observer, transitions, steps, capacity, home, changes, placement, pool });
   const reconcile = createReconcile({ ...deps, transitions, steps, home, owner, onFound: observer.found });
   const reconcileVolumes = createReconcileVolumes({ store, driver, home, log, onFound: observer.found });
   const timed = { store, home, clock, log };
@@ -122,13 +127,14 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     retentionMs: deps.snapshotLimits.snapshotRetentionMs,
     countDue: (beforeMs) => countTakenBefore(store.db, home, beforeMs),
   });
-  const schedule = createSchedule({ ...deps, transitions, steps, capacity, home, retention: pausedRetention });
+  const schedule = createSchedule({ ...deps, disk, transitions, steps, capacity, home, retention: pausedRetention });
   const activity = createActivity({ store, clock, log });
   const agentActivity = createAgentActivity({ links, clock });
   const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, home, clock, log });
   const busySandboxes = createBusySandboxes({ store, driver, templates, activity, agentActivity, home, clock });
   const setups = followSetups({ ...deps, transitions, steps, changes, home });
-  const { snapshots, tidy } = createSnapshotServices({ ...deps, home, owner, retention: snapshotRetention, onFound: observer.found });
+  const { snapshots, tidy } = createSnapshotServices({ ...deps, disk, home, owner, retention: snapshotRetention, onFound: observer.found });
+  const diskPauses = createDiskPauses({ store, steps, home, disk, capacity, log });
   const timers: AsyncDisposable[] = [];
 
   const logFailure = (name: string, work: () => Promise<unknown>) => () =>
@@ -143,6 +149,23 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       const template = templates.get(session.template);
       if (template) await egress.open(session.sandboxId, isPartnerSession(session) ? limitTemplate(template, session) : template);
     }
+  }
+
+  // At once when the disk is full, and again for sessions that were in a step at that moment.
+  function watchDisk(): AsyncDisposable[] {
+    const tick = logFailure("disk", diskPauses.tick);
+    let running = Promise.resolve();
+    const listening = disk.onChange(() => void (running = running.then(tick)));
+    const timer = clock.every(TICK_MS, tick);
+    return [
+      timer,
+      {
+        async [Symbol.asyncDispose]() {
+          listening[Symbol.dispose]();
+          await running;
+        },
+      },
+    ];
   }
 
   return {
@@ -164,6 +187,8 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         await Promise.all([reconcile.run({ predecessors }), tidy.finishAbandoned({ predecessors }).then(tidy.removeOrphans)]);
         await reconcileVolumes();
       })().then(pool.fillSoon);
+      // A driver whose sandboxes see at once that the disk is full needs no pauses.
+      if (driver.unwrittenBytes) timers.push(...watchDisk());
       timers.push(
         { [Symbol.asyncDispose]: () => repairing },
         clock.every(TICK_MS, logFailure("schedule", schedule.tick)),
@@ -194,3 +219,10 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     },
   };
 }
+
+const UNLIMITED_DISK: MachineDisk = {
+  level: () => "enough",
+  admitNew() {},
+  admitWrites() {},
+  onChange: () => ({ [Symbol.dispose]() {} }),
+};

@@ -1,12 +1,11 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { machine, testWith } from "../support/machine.ts";
 import { startBerth } from "../support/servers/berth.ts";
+import { mountSmallDisk } from "../support/small-disk.ts";
 
 const plain = { BERTH_DRIVER: "process", BERTH_LOG_LEVEL: "error" };
 
@@ -28,39 +27,25 @@ test("a server that has run out of file descriptors keeps running, and serves ag
 // Only root can mount a small disk.
 testWith(
   machine.root,
-  "on a full disk creates fail with an error and leave nothing behind, and succeed when there is space again",
+  "on a full disk creates are refused with 507 and leave nothing behind, and succeed when there is space again",
   async () => {
-    const disk = mkdtempSync(join(tmpdir(), "berth-disk-"));
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m", "tmpfs", disk]);
-    try {
-      const dataDir = join(disk, "data");
-      await using berth = await startBerth({ ...plain, BERTH_DATA_DIR: dataDir });
-      const before = await berth.api.create();
-      await berth.api.writeFile(before.sandboxId, "kept.txt", "kept");
-      fill(join(disk, "filler"));
-      for (let i = 0; i < 3; i++) {
-        const answer = await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" });
-        expect(answer.status).toBeGreaterThanOrEqual(500);
-        expect(answer.body).toEqual({ error: expect.any(String) });
-      }
-      expect((await berth.api.call("GET", `/api/b2b/sessions/${before.sessionId}`)).status).toBe(200);
-      rmSync(join(disk, "filler"));
-      await expect.poll(async () => (await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" })).status).toBe(201);
-      expect(String(await berth.api.readFile(before.sandboxId, "kept.txt"))).toBe("kept");
-    } finally {
-      // A process that was killed may still be ending.
-      await expect.poll(() => spawnSync("umount", [disk]).status).toBe(0);
-      rmSync(disk, { recursive: true });
+    await using disk = mountSmallDisk(128);
+    const dataDir = join(disk.folder, "data");
+    await using berth = await startBerth({ ...plain, BERTH_DATA_DIR: dataDir });
+    const before = await berth.api.create();
+    await berth.api.writeFile(before.sandboxId, "kept.txt", "kept");
+    disk.fill();
+    await expect.poll(async () => (await berth.api.call("GET", "/readyz")).body).toMatchObject({ status: "degraded" });
+    for (let i = 0; i < 3; i++) {
+      const answer = await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" });
+      expect({ status: answer.status, code: answer.headers.get("x-error-code") }).toEqual({ status: 507, code: "server_disk_full" });
+      expect(answer.body).toEqual({ error: expect.any(String) });
     }
+    expect(readdirSync(join(dataDir, "sandboxes"))).toEqual([before.sandboxId]);
+    // A plain process gets the error of the full disk itself, so its session is not paused.
+    expect((await berth.api.call("GET", `/api/b2b/sessions/${before.sessionId}`)).body).toMatchObject({ status: "running" });
+    disk.free();
+    await expect.poll(async () => (await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" })).status).toBe(201);
+    expect(String(await berth.api.readFile(before.sandboxId, "kept.txt"))).toBe("kept");
   },
 );
-
-// Uses every free byte.
-function fill(file: string): void {
-  for (let size = 32 * 1024 * 1024; size >= 1; size = Math.floor(size / 2))
-    try {
-      for (;;) writeFileSync(file, Buffer.alloc(size), { flag: "a" });
-    } catch {
-      // No space left for a piece of this size.
-    }
-}

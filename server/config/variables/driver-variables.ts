@@ -26,6 +26,12 @@ export const DRIVER_VARIABLES = {
     default: 100,
     help: "MiB a second at which the disk of an oci sandbox is written, so that one sandbox does not hold up the syncs of others. Short bursts are buffered in the sandbox's memory. `0` means no limit.",
   }),
+  diskReserveMib: variable({
+    name: "BERTH_DISK_RESERVE_MIB",
+    kind: wholeNumber(0, 10_000_000),
+    default: 512,
+    help: "MiB that are kept free on the disk of the data folder, at most an eighth of it, besides a file of the same size. With less, nothing new is created; with half of it, sessions are paused until there is space again. `0` keeps nothing free.",
+  }),
   sandboxImage: variable({
     name: "BERTH_SANDBOX_IMAGE",
     kind: matching(/^\S+$/, "the name of an image"),

@@ -25,6 +25,8 @@ const PAGE_WAIT_MS = 5 * SECOND;
 export async function wakeForPage(sessions: Waker, cached: CachedSession): Promise<CachedSession | "full"> {
   const waiting = new AbortController();
   const timeout = delay(PAGE_WAIT_MS, cached, { signal: waiting.signal }).catch(() => cached);
-  const waking = wake(sessions, cached).catch((error: unknown) => (isAppError(error, "capacity_reached") ? "full" : cached));
+  const waking = wake(sessions, cached).catch((error: unknown) => (isFull(error) ? "full" : cached));
   return Promise.race([waking, timeout]).finally(() => waiting.abort());
 }
+
+const isFull = (error: unknown): boolean => isAppError(error, "capacity_reached") || isAppError(error, "server_disk_full");

@@ -73,7 +73,7 @@ const SERVER: ConsoleServer = {
   pool: { warm: 0, misses: 0 },
   refusals: [],
   webhooks: { pending: 0, dueSince: null },
-  machine: { cpus: 1, load: 0, memoryBytes: 1, memoryFreeBytes: 1, diskBytes: 1, diskFreeBytes: 1 },
+  machine: { cpus: 1, load: 0, memoryBytes: 1, memoryFreeBytes: 1, diskBytes: 1, disk: "enough", diskFreeBytes: 1 },
 };
 
 export const TEST_BASE_URL = "https://berth.example";

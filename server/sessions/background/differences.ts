@@ -9,7 +9,7 @@ import { outcomeOf, type Trigger } from "../states/states.ts";
 export interface Difference {
   sandboxId: SandboxId;
   sessionId: string | null;
-  kind: Extract<Trigger, "orphan" | "lost" | "returned" | "stopped" | "awake" | "frozen">;
+  kind: Extract<Trigger, "orphan" | "lost" | "returned" | "stopped" | "awake" | "frozen" | "disk_failed">;
 }
 
 export interface CompareDeps extends ListOptions {
@@ -41,6 +41,7 @@ export function findDifference(session: Session, condition: SandboxSummary["cond
 }
 
 function kindOf(session: Session, condition: SandboxSummary["condition"]): Difference["kind"] | null {
+  if (condition === "read_only" && session.state !== "paused") return "disk_failed";
   const holdsNoMemory = condition === "absent" || condition === "stopped";
   switch (session.state) {
     case "warm":
@@ -51,6 +52,7 @@ function kindOf(session: Session, condition: SandboxSummary["condition"]): Diffe
       if (holdsNoMemory) return "lost";
       return condition === "frozen" ? "frozen" : null;
     case "paused":
+      if (condition === "read_only") return "awake";
       if (condition === "running") return session.stopReason === "sandbox_lost" ? "returned" : "awake";
       return holdsNoMemory && !session.isHibernated ? "stopped" : null;
     default:

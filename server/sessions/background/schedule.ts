@@ -1,4 +1,5 @@
 import { DAY, MINUTE, type Clock } from "../../clock.ts";
+import type { MachineDisk } from "../../disk-space.ts";
 import type { Log } from "../../log.ts";
 import { purgeIdempotency } from "../../store/idempotency.ts";
 import type { Store } from "../../store/open.ts";
@@ -23,6 +24,7 @@ export interface ScheduleDeps {
   transitions: Transitions;
   steps: Steps;
   capacity: Capacity;
+  disk: Pick<MachineDisk, "level">;
   home: Home;
   clock: Clock;
   log: Log;
@@ -35,7 +37,7 @@ const PURGE_INTERVAL_MS = MINUTE;
 // How long the settings of a user without sessions are kept after their last use.
 const UNUSED_SETTINGS_MS = 90 * DAY;
 
-export function createSchedule({ store, transitions, steps, capacity, home, clock, log, retention, rules }: ScheduleDeps): Schedule {
+export function createSchedule({ store, transitions, steps, capacity, disk, home, clock, log, retention, rules }: ScheduleDeps): Schedule {
   let nextPurgeMs = 0;
 
   async function tick(): Promise<void> {
@@ -46,7 +48,9 @@ export function createSchedule({ store, transitions, steps, capacity, home, cloc
       steps.run(session, session.onTimeout === "destroy" ? "timeout_destroy" : "timeout"),
     );
     const hibernateBeforeMs = capacity.isMemoryLow() ? nowMs : nowMs - rules.hibernateAfterMs;
-    await each(await due.sessionsToHibernate(db, home, hibernateBeforeMs, BATCH), (session) => steps.run(session, "hibernate"));
+    // The sandbox would run and write for a moment.
+    if (disk.level() !== "full")
+      await each(await due.sessionsToHibernate(db, home, hibernateBeforeMs, BATCH), (session) => steps.run(session, "hibernate"));
     if (!retention.isHeld())
       await each(await due.sessionsPausedTooLong(db, home, nowMs - rules.pausedMs, BATCH), (session) => steps.run(session, "retention"));
     if (nowMs >= nextPurgeMs) nextPurgeMs = (await purge(nowMs)) ? nowMs : nowMs + PURGE_INTERVAL_MS;

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { freemem } from "node:os";
 import { AppError } from "@berth/contract";
+import type { MachineDisk } from "../../disk-space.ts";
 import type { Db } from "../../store/schema.ts";
 import type { Engine } from "../../store/open.ts";
 import { countPartnerSandboxes, countSandboxes, lockHome } from "../../store/sessions/count.ts";
@@ -26,6 +27,8 @@ export interface CapacityOptions {
   // Below this, refuse. Below twice this, ask for memory back.
   reserveBytes: number;
   availableBytes?: () => number;
+  // Absent: the disk has enough space.
+  disk?: Pick<MachineDisk, "admitNew">;
 }
 
 export function createCapacity(home: Home, engine: Engine, options: CapacityOptions): Capacity {
@@ -40,7 +43,10 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
 
   return {
     admit: (tx) => check(tx, (inside) => countPartnerSandboxes(inside, home)),
-    admitBlank: (tx) => check(tx, (inside) => countSandboxes(inside, home)),
+    async admitBlank(tx) {
+      options.disk?.admitNew();
+      await check(tx, (inside) => countSandboxes(inside, home));
+    },
     excess: async (db) => (maxSandboxes === Infinity ? 0 : Math.max(0, (await countSandboxes(db, home)) - maxSandboxes)),
     // Blanks may use a quarter of the memory that would be free without them, beyond what `isMemoryLow` demands.
     roomForBlanks: (held) =>

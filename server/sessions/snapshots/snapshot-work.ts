@@ -1,4 +1,5 @@
 import { AppError, newId } from "@berth/contract";
+import type { MachineDisk } from "../../disk-space.ts";
 import { MINUTE, type Clock } from "../../clock.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Driver } from "../../drivers/driver.ts";
@@ -36,6 +37,7 @@ export interface SnapshotWorkDeps {
   home: Home;
   owner: string;
   limits: SnapshotLimits;
+  disk: Pick<MachineDisk, "admitNew" | "onChange">;
   clock: Clock;
   log: Log;
   // An event of this partner was stored.
@@ -48,7 +50,7 @@ const LEASE_MS = 30 * MINUTE;
 const SAVE_TIMEOUT_MS = 5_000;
 
 export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
-  const { store, driver, links, home, owner, limits, clock, log, onEvent } = deps;
+  const { store, driver, links, home, owner, limits, disk, clock, log, onEvent } = deps;
   const lease = (): Lease => ({ owner, untilMs: clock.now() + LEASE_MS });
 
   async function begin(session: PartnerSession, { purpose, name }: MakeOptions): Promise<StoredSnapshot> {
@@ -83,13 +85,21 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
   }
 
   async function make(session: PartnerSession, options: MakeOptions): Promise<StoredSnapshot> {
+    disk.admitNew();
     const begun = await begin(session, options);
     failpoint("snapshot.begun");
+    // A copy takes space, and the sandbox goes on writing until it is complete.
+    const full = new AbortController();
+    using _watching = disk.onChange((level) => level === "full" && full.abort(new AppError("server_disk_full")));
     try {
       await holdPoint(session.id, "snapshot.begun");
       await saveDaemon(session);
       const startedMs = performance.now();
-      const { bytes, frozenMs } = await driver.takeSnapshot(session.sandboxId, begun.id, AbortSignal.timeout(COPY_TIMEOUT_MS));
+      const { bytes, frozenMs } = await driver.takeSnapshot(
+        session.sandboxId,
+        begun.id,
+        AbortSignal.any([full.signal, AbortSignal.timeout(COPY_TIMEOUT_MS)]),
+      );
       failpoint("snapshot.copied");
       const done = await complete(begun, bytes, options.record);
       failpoint("snapshot.left");

@@ -204,6 +204,11 @@ export const RULES = {
   awake: { source: "reconcile", otherwise: ignore, in: { paused: enter("hibernating") } },
   // The sandbox of a running session is frozen.
   frozen: { source: "reconcile", otherwise: ignore, in: { warm: enter("discarding"), running: enter("thawing") } },
+  // The machine's disk is about to be full, and has space again. What a sandbox writes in between could be lost.
+  disk_full: { source: "reconcile", otherwise: ignore, in: { running: enter("pausing", "disk_full") } },
+  disk_freed: { source: "reconcile", otherwise: ignore, in: { paused: enter("resuming") } },
+  // The disk of the sandbox has turned read-only after an error. A resume mounts it again.
+  disk_failed: { source: "reconcile", otherwise: ignore, in: { warm: enter("discarding"), running: enter("pausing", "disk_failed") } },
   // The engine has a sandbox that no session owns.
   orphan: {
     source: "reconcile",

@@ -23,6 +23,9 @@ const FINDINGS: Partial<Record<Trigger, { contradicts: Place[]; ends: Place }>> 
   stopped: { contradicts: ["paused"], ends: "paused" },
   awake: { contradicts: ["paused"], ends: "paused" },
   frozen: { contradicts: ["warm", "running"], ends: "running" },
+  disk_full: { contradicts: ["running"], ends: "paused" },
+  disk_freed: { contradicts: ["paused"], ends: "running" },
+  disk_failed: { contradicts: ["warm", "running"], ends: "paused" },
 };
 
 const POOL: Partial<Record<Trigger, { takes: Place[]; ends: Place }>> = {
@@ -38,6 +41,8 @@ const REASONS: Partial<Record<Trigger, string>> = {
   idle: "idle",
   retention: "retention",
   lost: "sandbox_lost",
+  disk_full: "disk_full",
+  disk_failed: "disk_failed",
 };
 
 const SETUP_EVENTS: Partial<Record<Trigger, string>> = {
@@ -101,7 +106,8 @@ export const BACKGROUND_RULES: PairRule[] = [
   {
     sentence: "what reconciliation does to a sandbox, it does in a step under a lease",
     about: ({ trigger, place }) =>
-      ["returned", "awake", "frozen"].includes(trigger) && (FINDINGS[trigger]?.contradicts ?? []).includes(place),
+      ["returned", "awake", "frozen", "disk_full", "disk_freed", "disk_failed"].includes(trigger) &&
+      (FINDINGS[trigger]?.contradicts ?? []).includes(place),
     holds: ({ outcome }) => outcome.do === "enter",
   },
   {
@@ -190,7 +196,7 @@ export const BACKGROUND_RULES: PairRule[] = [
     holds: ({ place, outcome }) => statusAt(targetOf(outcome)!) === statusAt(place),
   },
   {
-    sentence: "a session that stops says why: the timer, the loss, or otherwise a call",
+    sentence: "a session that stops says why: the timer, the loss, the disk, or otherwise a call",
     about: ({ place, outcome }) =>
       (outcome.do === "enter" && ["pausing", "destroying"].includes(outcome.step) && outcome.step !== place) ||
       eventsOf(outcome).includes("session.failed"),

@@ -1,4 +1,4 @@
-import type { ConsoleOverview, ConsoleServer } from "@berth/contract/console.ts";
+import type { ConsoleMachine, ConsoleOverview, ConsoleServer } from "@berth/contract/console.ts";
 import { useConsole } from "../connection/context.ts";
 import { useData } from "../connection/use-data.ts";
 import { UsageByDay } from "../partners/usage-by-day.tsx";
@@ -56,9 +56,16 @@ const Quota = ({ live, maxSessions }: { live: number; maxSessions: number | null
     <Meter name="Live sessions" used={live} total={maxSessions} format={count} />
   );
 
+const DISK_PROBLEMS: Record<ConsoleMachine["disk"], string | null> = {
+  enough: null,
+  low: "Degraded: the disk of the data folder is almost full, so no session, fork or snapshot is created. Free space on it.",
+  full: "Degraded: the disk of the data folder is full. Sessions are paused, and continue by themselves when there is space again.",
+};
+
 function ServerPart({ driver, createSeconds, pool, refusals, webhooks, machine }: ConsoleServer) {
   return (
     <>
+      <Failure message={DISK_PROBLEMS[machine.disk]} />
       <h2>This server</h2>
       <p className="muted">
         Since its start. It creates sandboxes with the driver <code>{driver}</code>.

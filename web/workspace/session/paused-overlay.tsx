@@ -54,5 +54,7 @@ function pauseReason(session: WorkspaceSession | null): string {
   if (session?.reason === "timeout") return "It reached its time limit.";
   if (session?.reason === "idle") return "It was not used for a while.";
   if (session?.reason === "failed") return "Its sandbox stopped unexpectedly.";
+  if (session?.reason === "diskFull") return "The server ran out of disk space. It continues by itself when there is space again.";
+  if (session?.reason === "diskFailed") return "Its disk stopped accepting changes. Resume it to continue.";
   return `${session?.partnerName ?? "Your provider"} paused it.`;
 }

@@ -37,6 +37,7 @@ export function resumeWhenSeen(resume: Pick<Resume, "start">, page: Pick<Documen
 function describeFailure(error: unknown): string {
   const code = error instanceof ApiError ? error.code : null;
   if (code === "capacity_reached") return "There is no room for this session at the moment. Try again in a minute.";
+  if (code === "server_disk_full") return "The server has no disk space for this session at the moment. Try again in a minute.";
   if (code === "session_resuming") return "This takes longer than usual. The page continues when the session is resumed.";
   if (code === "offline") return "The server cannot be reached. Check your connection and try again.";
   return "The session could not be resumed. Try again in a moment.";

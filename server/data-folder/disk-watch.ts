@@ -1,0 +1,80 @@
+import { AppError } from "@berth/contract";
+import { SECOND, type Clock } from "../clock.ts";
+import { diskLevelOf, readDiskSpace, type DiskLevel, type DiskSpace, type MachineDisk } from "../disk-space.ts";
+import type { Log } from "../log.ts";
+import { flushDisks, releaseDiskReserve, reserveForStore, takeDiskReserve } from "./disk-reserve.ts";
+
+// Watches the disk of the data folder. A disk that runs full is `low` first: nothing new may be created. Then it is `full`: sandboxes
+// are paused while there is still room for everything that they have written. It stays full until it has enough space again.
+export interface DiskWatch extends MachineDisk, AsyncDisposable {
+  space(): DiskSpace;
+}
+
+export interface DiskWatchDeps {
+  dataDir: string;
+  reserveMib: number;
+  // The SQLite database, which gets a reserve of its own. null if the store is elsewhere.
+  storeFile: string | null;
+  // What sandboxes have written and the kernel still holds in memory.
+  unwrittenBytes?: (() => number) | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+// Another program can fill the disk at once, and what a sandbox writes until we notice has to fit into the reserve.
+const TICK_MS = 100;
+const RETAKE_MS = 5 * SECOND;
+
+export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenBytes, clock, log }: DiskWatchDeps): Promise<DiskWatch> {
+  const listeners = new Set<(level: DiskLevel) => void>();
+  let space = readDiskSpace(dataDir, reserveMib);
+  let level: DiskLevel = "enough";
+  let nextTakeMs = 0;
+  let flushing: Promise<void> | undefined;
+
+  async function tick(): Promise<void> {
+    space = readDiskSpace(dataDir, reserveMib);
+    const owedBytes = unwrittenBytes?.() ?? 0;
+    const found = diskLevelOf(space, owedBytes);
+    const next = level === "full" && found !== "enough" ? "full" : found;
+    if (next === "full") releaseDiskReserve(dataDir);
+    if (next !== level) announce(next);
+    // Otherwise the kernel waits for half a minute, and another program may take the space meanwhile.
+    if (next === "full" && owedBytes > 0) flushing ??= flushDisks().finally(() => (flushing = undefined));
+    if (next === "enough" && clock.now() >= nextTakeMs) await take();
+  }
+
+  function announce(next: DiskLevel): void {
+    level = next;
+    const { freeBytes, reserveBytes, lacksInodes } = space;
+    log[next === "enough" ? "info" : "error"](`disk.${next}`, { dataDir, freeBytes, reserveBytes, lacksInodes });
+    for (const listener of listeners) listener(next);
+  }
+
+  async function take(): Promise<void> {
+    nextTakeMs = clock.now() + RETAKE_MS;
+    if (space.spareBytes < space.freeBytes) await takeDiskReserve(dataDir, space.reserveBytes);
+  }
+
+  const admit = (isAdmitted: boolean) => {
+    if (!isAdmitted) throw new AppError("server_disk_full");
+  };
+
+  if (storeFile !== null && reserveMib > 0) await reserveForStore(storeFile);
+  await tick();
+  const timer = clock.every(TICK_MS, () => tick().catch((error: unknown) => log.error("disk.failed", { error: String(error) })));
+  return {
+    level: () => level,
+    space: () => space,
+    admitNew: () => admit(level === "enough"),
+    admitWrites: () => admit(level !== "full"),
+    onChange(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+    async [Symbol.asyncDispose]() {
+      await timer[Symbol.asyncDispose]();
+      await flushing;
+    },
+  };
+}
