@@ -43,6 +43,11 @@ export const ERRORS = {
     message: "This session is on another machine, and only the server there can manage it",
   },
   idempotency_mismatch: { status: 422, retryable: false, message: "This Idempotency-Key was used with another request body" },
+  upgrade_required: {
+    status: 426,
+    retryable: false,
+    message: "This is a WebSocket. The proxy in front of the server must pass on the headers Upgrade and Connection",
+  },
   rate_limited: { status: 429, retryable: true, message: "Too many requests", retryAfterSeconds: 1 },
   webhook_queue_full: {
     status: 429,

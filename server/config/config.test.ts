@@ -20,6 +20,7 @@ test("the defaults run on a laptop", () => {
   expect(config).toMatchObject({ host: "127.0.0.1", port: 8080, driver: "auto", poolSize: 2, launchTtlMs: 5 * MINUTE, pausedMs: 30 * DAY });
   expect(baseUrlOf(config)).toBe("http://localhost:8080");
   expect(baseUrlOf(config, 4711)).toBe("http://localhost:4711");
+  expect(baseUrlOf({ ...config, host: "::1" })).toBe("http://[::1]:8080");
   expect(config.dataDir).toBe(join(process.cwd(), ".berth"));
   expect(Object.isFrozen(config)).toBe(true);
 });

@@ -35,7 +35,9 @@ export function readConfig(env: Record<string, string | undefined> = process.env
 }
 
 // The public address of the service. Pass the port that the server listens on: the configured one may be 0.
-export const baseUrlOf = (config: Config, port = config.port) => config.baseUrl ?? `http://localhost:${port}`;
+// `localhost` is 127.0.0.1 first on many machines, where a server on ::1 does not listen.
+export const baseUrlOf = (config: Config, port = config.port) =>
+  config.baseUrl ?? `http://${config.host === "::1" ? "[::1]" : "localhost"}:${port}`;
 
 // The configuration for people, with secrets masked. Leaves out default values unless `all` is set.
 export function describeConfig(config: Config, { all = false } = {}): Record<string, string> {

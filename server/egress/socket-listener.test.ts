@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { createServer } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -36,3 +37,23 @@ test("a proxy that is closed while it opens its socket again never listens in an
   for (const handle of handles) await handle.close();
   rmSync(parent, { recursive: true });
 });
+
+test("a socket that was deleted comes back", async () => {
+  const parent = mkdtempSync(join(tmpdir(), "berth-egress-"));
+  await using proxy = await listen(parent, "one", 1);
+  for (let round = 0; round < 3; round++) {
+    rmSync(proxy.path);
+    await expect.poll(() => connects(proxy.path)).toBe(true);
+  }
+  rmSync(parent, { recursive: true });
+});
+
+const connects = (path: string) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(path);
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });

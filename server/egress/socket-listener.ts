@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { constants } from "node:fs";
+import { constants, existsSync, watch, type FSWatcher } from "node:fs";
 import { chmod, open, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
@@ -21,6 +21,7 @@ export async function listenInFolder(
   let front: Server | undefined;
   let opening: Promise<void> | undefined;
   let reopening: NodeJS.Timeout | undefined;
+  let isOpen = false;
   let isDisposed = false;
 
   // Only the server can enter the parent folder. The driver mounts the inner folder into one sandbox.
@@ -43,11 +44,17 @@ export async function listenInFolder(
   // Closes the socket for a while: refusing connections one by one would cost as much as serving them.
   function closeForAWhile(): void {
     if (reopening || isDisposed) return;
+    isOpen = false;
     front?.close();
     reopening = setTimeout(() => {
       reopening = undefined;
       opening = openFront().catch(() => closeForAWhile());
     }, flood.restMs);
+  }
+
+  // An operator may have cleaned up the data folder. The sandbox would have no network until the next start of the server.
+  function reopenIfRemoved(): void {
+    if (isOpen && !existsSync(path)) closeForAWhile();
   }
 
   async function openFront(): Promise<void> {
@@ -60,6 +67,8 @@ export async function listenInFolder(
     await once(front, "listening");
     // The sandbox's user has no rights on this machine.
     await chmod(path, 0o666);
+    isOpen = true;
+    reopenIfRemoved();
   }
 
   flood.onExceeded(closeForAWhile);
@@ -70,10 +79,12 @@ export async function listenInFolder(
     throw error;
   }
   enforceTimeouts(proxy);
+  const watcher = watchFolder(folder, reopenIfRemoved);
 
   return {
     async [Symbol.asyncDispose]() {
       isDisposed = true;
+      watcher?.close();
       clearTimeout(reopening);
       // It uses the folder's descriptor, whose number may belong to another sandbox's folder soon.
       await opening;
@@ -87,4 +98,13 @@ export async function listenInFolder(
       await handle?.close();
     },
   };
+}
+
+// The number of watches on a machine is limited. Without one, a removed socket comes back with the next start of the server.
+function watchFolder(folder: string, onChange: () => void): FSWatcher | undefined {
+  try {
+    return watch(folder, { persistent: false }, onChange).on("error", () => {});
+  } catch {
+    return undefined;
+  }
 }

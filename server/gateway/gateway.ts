@@ -114,6 +114,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const open = new Set<ServerResponse>();
   const metrics = createGatewayMetrics(deps.registry, { sockets: sockets.count, streams: streams.count, answers: () => open.size });
   let closed = false;
+  // It is the same for every request through that proxy, so it is logged once.
+  let hasStrippedUpgrade = false;
 
   return {
     owns: (request) => areaOf(request) !== null,
@@ -136,7 +138,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
       });
       logReply(log, area?.name, request, response);
       if (closed) replyWithError(new AppError("unavailable"));
-      else await area?.request(request, response).catch(replyWithError);
+      else if (area?.name !== "preview" && isStrippedUpgrade(request)) {
+        if (!hasStrippedUpgrade) log.warn("gateway.upgrade_stripped", { message: new AppError("upgrade_required").message });
+        hasStrippedUpgrade = true;
+        replyWithError(new AppError("upgrade_required"));
+      } else await area?.request(request, response).catch(replyWithError);
     },
 
     async upgrade(request, socket, head) {
@@ -162,6 +168,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
   };
 }
+
+// Proxies that do not know WebSockets remove Upgrade, and pass on the other headers.
+const isStrippedUpgrade = ({ headers }: IncomingMessage): boolean =>
+  headers["sec-websocket-key"] !== undefined && headers.upgrade === undefined;
 
 const AREA = /^\/(workspace|sandboxes)(?=[/?]|$)/;
 const DRAIN_MS = 10 * SECOND;
