@@ -144,7 +144,8 @@ async function statExisting(at: string): Promise<BigIntStats | null> {
 
 function checkConditions(request: IncomingMessage, stats: BigIntStats | null): void {
   const { "if-match": match, "if-none-match": noneMatch } = request.headers;
-  if (noneMatch === "*" && stats) throw new AppError("changed", { message: "The file already exists" });
+  if (stats && noneMatch === "*") throw new AppError("changed", { message: "The file already exists" });
+  if (stats && noneMatch?.includes(etagOf(stats))) throw new AppError("changed", { message: "The file has this version" });
   if (match === undefined) return;
   if (!stats) throw new AppError("changed", { message: "The file has been deleted" });
   if (match !== "*" && match !== etagOf(stats)) throw new AppError("changed");

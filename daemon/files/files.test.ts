@@ -87,6 +87,7 @@ describe("files", () => {
     expect(second.status).toBe(200);
     expect((await write("shared", "three", { "If-Match": etag })).json.code).toBe("changed");
     expect((await write("shared", "three", { "If-None-Match": "*" })).json.code).toBe("changed");
+    expect((await write("shared", "three", { "If-None-Match": `"x", ${second.json.etag}` })).json.code).toBe("changed");
     expect((await write("absent", "x", { "If-Match": etag })).json.code).toBe("changed");
     expect(readFileSync(at("shared"), "utf8")).toBe("two");
     expect((await content("shared", { headers: { "If-None-Match": second.json.etag } })).status).toBe(304);

@@ -35,7 +35,7 @@ describe("requests to a sandbox during pause and resume", () => {
     }
     until.abort();
     await Promise.all(hammers);
-    expect([...seen.keys()].filter((status) => ![200, 409, 502].includes(status))).toEqual([]);
+    expect([...seen.keys()].filter((status) => ![200, 409].includes(status))).toEqual([]);
     expect(seen.get(200)).toBeGreaterThan(0);
     // A request that is held would take until its timeout, which is twice as long.
     expect(slowestMs).toBeLessThan(15_000);
