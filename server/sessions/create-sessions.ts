@@ -4,6 +4,7 @@ import { MIN_EXTENSION_MS } from "@berth/contract/workspace.ts";
 import type { Clock } from "../clock.ts";
 import type { MachineDisk } from "../disk-space.ts";
 import type { Driver } from "../drivers/driver.ts";
+import { holdPoint } from "../faults/hold-points.ts";
 import { createLoopTurns } from "../event-loop/loop-turns.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/open.ts";
@@ -151,6 +152,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   async function change(partnerId: string, id: string, decide: Decide): Promise<SessionView> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const session = await find(partnerId, id);
+      await holdPoint(id, "change.read");
       const decided = decide(session);
       if (!decided) return visible(session);
       const { trigger, changes: decidedChanges, record } = decided;

@@ -20,6 +20,7 @@ export interface Hold {
 }
 
 const step = (name: string): Hold[] => ["begun", "acted"].map((at) => ({ of: "session", point: `${name}.${at}` }));
+const CHANGE: Hold = { of: "session", point: "change.read" };
 const REQUEST: Hold = { of: "sandbox", point: "request.begun" };
 
 const gone = (state: State) => [{ state, answer: "404 session_not_found" }];
@@ -49,7 +50,7 @@ const inSandbox = (ran: (state: State) => State, answer: (state: State) => strin
 const patch = (change: Partial<State>, body: object): Call => ({
   send: ({ call }) => call("PATCH", "", body),
   phases: [live((state) => [{ state: { ...state, ...change }, answer: "200" }])],
-  holds: [],
+  holds: [CHANGE],
 });
 
 export const CALLS: Record<string, Call> = {
@@ -66,7 +67,7 @@ export const CALLS: Record<string, Call> = {
   "patch autoResume": {
     send: (subject) => subject.call("PATCH", "", { autoResume: !subject.start.autoResume }),
     phases: [live((state) => [{ state: { ...state, autoResume: state.otherAutoResume }, answer: "200" }])],
-    holds: [],
+    holds: [CHANGE],
   },
   pause: {
     send: ({ call }) => call("POST", "/pause"),

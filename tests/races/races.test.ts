@@ -15,6 +15,7 @@ const HELD: Record<string, string[]> = {
   snapshot: ["delete"],
   fork: ["delete"],
   "fork snapshot": ["delete snapshot"],
+  "patch timeoutMs": ["pause", "resume", "delete"],
 };
 const ON_BOTH = ["resume", "exec"];
 const states = statesOf("running", "paused");

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
 import { MINUTE } from "../../clock.ts";
+import { findSession } from "../../store/sessions/read.ts";
+import type { PartnerSession } from "../../store/sessions/session.ts";
+import { openRelays } from "../setup/session-relays.ts";
 import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
 
 // Sessions whose resume waits until the test lets it go on.
@@ -45,4 +48,14 @@ test("an idle timeout that is removed during a resume does not count", async () 
   await tested.sessions.update("acme", tested.id, { idleTimeoutMs: null });
   tested.goOn();
   expect(await tested.resuming).toMatchObject({ status: "running", idleTimeoutMs: null, idleAt: null });
+});
+
+test("changes of two relays at once are both kept", async () => {
+  await using tested = await openTestSessions();
+  const relays = ["ONE", "TWO"].map((name) => ({ name, upstream: "https://api.example.com", header: "authorization", value: "old" }));
+  const { id } = await tested.sessions.create(tested.acme, aRequest({ relays }));
+  await Promise.all(relays.map(({ name }) => tested.sessions.update("acme", id, { relayValues: [{ name, value: `new ${name}` }] })));
+  const session = (await findSession(tested.store.db, id)) as PartnerSession;
+  const kept = openRelays(tested.deps.secrets, session.sealedRelays, session.sandboxId);
+  expect(kept.map(({ value }) => value)).toEqual(["new ONE", "new TWO"]);
 });

@@ -71,7 +71,11 @@ export interface SessionChanges {
   secrets?: null;
 }
 
-type Seen = Pick<Session, "id" | "state" | "generation"> & { countedFromMs?: number | null; setupState?: SetupState | null };
+type Seen = Pick<Session, "id" | "state" | "generation"> & {
+  countedFromMs?: number | null;
+  setupState?: SetupState | null;
+  sealedRelays?: string | null;
+};
 
 export async function insertSession(db: Db, { owner, home, lease, nowMs, ...session }: NewSession): Promise<Session> {
   const row: Insertable<SessionsTable> = {
@@ -121,6 +125,8 @@ async function writeIfUnchanged(db: Db, seen: Seen, columns: SessionColumns): Pr
   if (columns.counted_from !== undefined && seen.countedFromMs != null) update = update.where("counted_from", "=", seen.countedFromMs);
   // Several servers may watch one setup, and only one of them may report what it sees.
   if (columns.setup_state !== undefined && seen.setupState != null) update = update.where("setup_state", "=", seen.setupState);
+  // All relays are sealed together, so that a change of one of them writes the others too.
+  if (typeof columns.relays === "string" && seen.sealedRelays != null) update = update.where("relays", "=", seen.sealedRelays);
   const row = await update.returningAll().executeTakeFirst();
   return row ? parseSession(row) : null;
 }
