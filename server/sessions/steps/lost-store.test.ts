@@ -16,7 +16,7 @@ afterAll(() => postgres?.[Symbol.asyncDispose]());
 
 let proxy: SeverableProxy;
 let services: TestSessions;
-let losesAfter: "pause" | "resume" | "destroy" | null;
+let losesAfter: "create" | "pause" | "resume" | "destroy" | null;
 // A pause waits for this.
 let held: Promise<void> | null;
 
@@ -41,6 +41,7 @@ function losing(driver: Driver): Driver {
   };
   return {
     ...driver,
+    create: (spec, signal) => after("create", driver.create(spec, signal)),
     pause: async (id, signal) => {
       await held;
       return after("pause", driver.pause(id, signal));
@@ -94,6 +95,17 @@ test.each(["pause", "resume", "destroy"] as const)(
     expect(await Promise.race([services.sessions.destroy("acme", id), delay(10_000, "waits")])).toMatchObject({ status: "destroyed" });
   },
 );
+
+test("a create that lost the database leaves nothing behind when the database is back", async () => {
+  await services.start();
+  losesAfter = "create";
+  expect(await codeOf(services.sessions.create(services.acme, aRequest()))).toBe("store_unavailable");
+  await restore();
+  expect(await services.driver.list(AbortSignal.timeout(10_000))).toHaveLength(1);
+  await services.clock.advance(SECOND);
+  expect(await services.driver.list(AbortSignal.timeout(10_000))).toEqual([]);
+  expect(await services.store.db.selectFrom("sessions").select("id").execute()).toEqual([]);
+});
 
 test("a step that this server works on is not taken over, however often it looks", async () => {
   await services.start();

@@ -63,6 +63,8 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
   const running = new Map<string, RunningStep>();
   // Sessions whose step is being entered: its row may say so before we know.
   const beginning = new Set<Session>();
+  // Sessions whose step was performed here, and whose end could not be written.
+  const unended = new Set<string>();
 
   const begin: Steps["begin"] = async (session, trigger, { record, span, ...options } = {}) => {
     beginning.add(session);
@@ -75,6 +77,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
 
   function perform(step: BegunStep): Promise<Session | null> {
     const { id } = step.session;
+    unended.delete(id);
     const previous = running.get(id);
     const stop = new AbortController();
     const settled = (previous ? interrupt(previous) : Promise.resolve()).then(() => work(step, stop.signal));
@@ -111,7 +114,10 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
       if (!isAppError(reason, "session_busy"))
         log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describeError(error), ...trace });
       if (mayBeDone(session, error)) throw reason;
-      await undo(session).catch((second: unknown) => log.error("session.undo_failed", { sessionId, error: describeError(second) }));
+      await undo(session).catch((second: unknown) => {
+        unended.add(sessionId);
+        log.error("session.undo_failed", { sessionId, error: describeError(second) });
+      });
       throw reason;
     }
   }
@@ -145,7 +151,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
   function isAbandoned({ id, state, lease }: SessionInStep): boolean {
     if (lease.untilMs < clock.now()) return true;
     const isWorkedOn = running.has(id) || [...beginning].some((session) => session.id === id);
-    return transitions.isOwn(lease) && !UNSEEN.has(state) && !isWorkedOn;
+    return transitions.isOwn(lease) && !isWorkedOn && (unended.has(id) || !UNSEEN.has(state));
   }
 
   async function idle(): Promise<void> {
@@ -157,7 +163,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
   return { begin, perform, leaveIn, left, run, isAbandoned, idle, describeRunning };
 }
 
-// Steps that are also entered without `begin`, so that it is not known here whether one is about to be performed. No partner sees them.
+// Steps that are also entered without `begin`, so that it is not known here whether one is about to be performed for the first time.
 const UNSEEN: ReadonlySet<Step> = new Set(["warming", "creating", "discarding"]);
 
 // If only the store has failed, the sandbox may be where it should be, and the session must not return to its state from before. The step
