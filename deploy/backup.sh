@@ -1,8 +1,8 @@
 #!/bin/sh
 # Copies a data folder while the server runs:
 #   deploy/backup.sh /var/lib/berth /backups/berth.tar
-# The database is copied first, in a consistent state. A sandbox that is created after that has no owner after a restore, and is
-# removed. Paused sessions are copied exactly. Of running sessions, the backup contains what has been written to disk. See
+# The database is copied first, in a consistent state. A sandbox that is created after that has no owner after a restore, and goes
+# to quarantine. Paused sessions are copied exactly. Of running sessions, the backup contains what has been written to disk. See
 # docs/backup.md.
 set -eu
 data=${1:?"usage: backup.sh DATA_FOLDER TARGET.tar"}

@@ -47,6 +47,8 @@ import { createSessionRelays } from "./relays/session/session-relay.ts";
 import { createEgressLog } from "./session-logs/egress-log.ts";
 import { createOpeningLog } from "./session-logs/opening-log.ts";
 import { createSecrets } from "./secrets/secrets.ts";
+import { matchStore } from "./sessions/quarantine/match-store.ts";
+import { createSessionRecords, NO_RECORDS } from "./sessions/quarantine/session-records.ts";
 import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { createRelayDirectory } from "./sessions/setup/relay-directory.ts";
@@ -83,6 +85,8 @@ export interface ServerOptions {
   // How many lines of the log were dropped so far.
   droppedLogLines: () => number;
   clock?: Clock;
+  // Start even if the store does not know the sandboxes in use.
+  quarantineUnknown?: boolean;
 }
 
 const STEP_TIMEOUT_MS = { local: 45 * SECOND, cluster: 120 * SECOND };
@@ -96,7 +100,10 @@ const WEB_FOLDER = join(import.meta.dirname, "../web/dist");
 const LOOP_WORK = { webhooks: { name: "webhooks" } };
 
 // Builds the whole service and starts it. Every part with a resource goes on the stack, which closes them in reverse order.
-export async function startServer(config: Config, { log, droppedLogLines, clock = systemClock }: ServerOptions): Promise<Server> {
+export async function startServer(
+  config: Config,
+  { log, droppedLogLines, clock = systemClock, quarantineUnknown = false }: ServerOptions,
+): Promise<Server> {
   await using opening = new AsyncDisposableStack();
 
   const host = opening.use(await claimHost(config.dataDir));
@@ -105,7 +112,6 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
   const store = opening.use(await openStore({ url: config.databaseUrl, file: storeFile, log }));
   const secrets = createSecrets(await loadMasterKeys(config, { isNewStore: !(await hasPartners(store.db)) }));
   await checkMasterKey(store.db, secrets, config);
-  const demo = await seedDemo({ store, clock, config });
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
   const disk = driver.traits.hostBound
     ? opening.use(
@@ -120,6 +126,11 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
       )
     : undefined;
   const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
+  const records = driver.traits.hostBound ? createSessionRecords(config.dataDir, log) : NO_RECORDS;
+  const { quarantineMs } = config;
+  await matchStore({ store, driver, records, home, quarantineMs, dataDir: config.dataDir, log }, { quarantineUnknown });
+  // After that, because a refused start must not replace the key of the right store.
+  const demo = await seedDemo({ store, clock, config });
   // Needed before the server listens, because launch URLs contain it.
   const port = config.port === 0 ? await freePort(config.host) : config.port;
   const baseUrl = baseUrlOf(config, port);
@@ -182,6 +193,7 @@ export async function startServer(config: Config, { log, droppedLogLines, clock 
       servers,
       disk,
       rules: config,
+      records,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       snapshotLimits: {
         maxSnapshots: config.maxSnapshots,

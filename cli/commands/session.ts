@@ -9,6 +9,7 @@ import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
 import { forkSession, takeSnapshot } from "../sessions/copy-session.ts";
 import { getSession, markSession, STEP_WAIT_MS } from "../sessions/mark-session.ts";
+import { recover } from "../sessions/recover-session.ts";
 import { setupText, sourceText } from "../sessions/setup-text.ts";
 import { clean, cut, facts, isoOf, noteMore, orDash, relative, show, state, table } from "../terminal/output.ts";
 
@@ -64,6 +65,17 @@ function build(): Command {
       .option("--user <id>", "the user that they are for", "me")
       .option("--json", "print JSON")
       .action(forkSession),
+  );
+  group.addCommand(
+    new Command("recover")
+      .description("list sandboxes that lost their session, or give one a session again, with its files")
+      .argument("[sandbox]")
+      .option("--all", "every sandbox whose session is known, or with --partner and --user every one")
+      .option("--partner <id>", "the partner of the session, if it is not known")
+      .option("--user <id>", "the user of the session, if it is not known")
+      .option("--template <name>", "the template of the session, if it is not known (default: default)")
+      .option("--json", "print JSON")
+      .action(recover),
   );
   group.addCommand(
     new Command("destroy")

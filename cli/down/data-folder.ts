@@ -3,13 +3,15 @@ import { basename, dirname, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
 import { MASTER_KEY_FILE } from "@berth/server/secrets/master-key.ts";
 import { DEMO_KEY_FILE } from "@berth/server/keys/seed.ts";
+import { INSTALLATION_FILE } from "@berth/server/data-folder/installation-id.ts";
+import { RECORDS_FOLDER } from "@berth/server/sessions/quarantine/session-records.ts";
 import { cgroupPrefix, openCgroups } from "@berth/server/drivers/oci/cgroups/cgroups.ts";
 import { readMountPoints } from "@berth/server/drivers/host/mounts.ts";
 import { mustRun } from "@berth/server/drivers/host/run.ts";
 import { STORE_FILE } from "../installation/settings.ts";
 
 const HOST_NAME_FILE = "host-name";
-const PRIVATE_FILES = [HOST_NAME_FILE, MASTER_KEY_FILE, DEMO_KEY_FILE];
+const PRIVATE_FILES = [HOST_NAME_FILE, MASTER_KEY_FILE, DEMO_KEY_FILE, INSTALLATION_FILE];
 
 // Everything that Berth writes to its data folder. Other files stay.
 const BERTH_FILES = new Set([
@@ -18,6 +20,7 @@ const BERTH_FILES = new Set([
   `${STORE_FILE}-shm`,
   ...PRIVATE_FILES,
   "sandboxes",
+  RECORDS_FOLDER,
   "snapshots",
   "volumes",
   "containers",

@@ -16,7 +16,7 @@ test("only server/store builds queries", () => {
   expect(outside.filter(({ text }) => QUERY.test(text)).map(({ file }) => file)).toEqual([]);
 });
 
-test("only transitions.ts moves a session's row, and only the pool's folder inserts or claims one", () => {
+test("only transitions.ts moves a session's row, and only the pool's folder and a recovery insert or claim one", () => {
   const users = PRODUCT.flatMap(({ file, text }) => {
     const names = /import \{([^}]*)\} from "[^"]*\/sessions\/write\.ts"/.exec(text)?.[1] ?? "";
     const functions = names.split(",").flatMap((name) => (/^\s*(\w+)\s*$/.exec(name)?.[1] ? [name.trim()] : []));
@@ -25,6 +25,7 @@ test("only transitions.ts moves a session's row, and only the pool's folder inse
   expect(users.toSorted()).toEqual([
     "claimWarm in server/sessions/pool/reserve.ts",
     "deleteSession in server/sessions/states/transitions.ts",
+    "insertRecovered in server/sessions/quarantine/recover.ts",
     "insertSession in server/sessions/pool/pool.ts",
     "insertSession in server/sessions/pool/reserve.ts",
     "moveSession in server/sessions/states/transitions.ts",

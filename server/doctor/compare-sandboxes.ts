@@ -5,6 +5,7 @@ import type { Home } from "../store/sessions/session.ts";
 import type { Finding } from "./finding.ts";
 
 const MEANINGS: Record<Difference["kind"], string> = {
+  unknown: "is not known to the store",
   orphan: "belongs to no session",
   lost: "should run and has stopped",
   returned: "was considered lost and runs again",
@@ -13,6 +14,7 @@ const MEANINGS: Record<Difference["kind"], string> = {
   frozen: "should run and is frozen",
   disk_failed: "has a disk that has failed and is read-only",
 };
+const UNKNOWN_CURE = "A running server stops it and keeps its files in quarantine. `berth session recover` gives it a session again.";
 const LIST_TIMEOUT_MS = 20_000;
 const MAX_LISTED = 100;
 
@@ -37,7 +39,7 @@ export async function compareSandboxes({ store, driver, home }: CompareParts): P
         topic,
         state: "note",
         text: `${sandboxId} ${MEANINGS[kind]}`,
-        cure: "A running server repairs this within seconds.",
+        cure: kind === "unknown" ? UNKNOWN_CURE : "A running server repairs this within seconds.",
       })),
     ];
   } catch (error) {

@@ -36,7 +36,7 @@ export interface Driver extends AsyncDisposable {
 
   // Continues a frozen sandbox or starts a stopped one over its files, and resolves when its daemon answers. A running sandbox
   // is left as it is. `restarted` is true if the processes are new, so that the caller has to send the daemon its environment
-  // again. The sandbox must exist: `disk_missing` without its files, and nothing is created. Never deletes files, even if it fails.
+  // again. A stopped sandbox takes the token of this call. The sandbox must exist: `disk_missing` without its files, and nothing is created. Never deletes files, even if it fails.
   // Processes end if the sandbox's disk is `read_only`, because it has to be mounted again.
   resume(spec: SandboxSpec, signal: AbortSignal): Promise<{ restarted: boolean }>;
 
@@ -49,7 +49,9 @@ export interface Driver extends AsyncDisposable {
   // sandbox.
   inspect(id: SandboxId, signal: AbortSignal): Promise<SandboxCondition>;
 
-  // Every sandbox of this installation of which anything is left, including those that a failed call has left incomplete.
+  // Every sandbox of this installation of which anything is left, including those that a failed call has left incomplete. Its condition is
+  // `absent` if no files are left. A driver knows no sessions: a sandbox whose session was lost is listed like all others, and the caller
+  // keeps it with `hibernate` (sessions/quarantine/).
   // Rejects, and does not return a part of the list, if the engine does not answer.
   list(signal: AbortSignal): Promise<SandboxSummary[]>;
 

@@ -10,7 +10,7 @@ import type { Store } from "../store/open.ts";
 import { countPausedTooLong } from "../store/sessions/due.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
 import { setMissingTimeoutActions } from "../store/sessions/rules.ts";
-import { isPartnerSession, type Home } from "../store/sessions/session.ts";
+import { isPartnerSession, type Home, type Session } from "../store/sessions/session.ts";
 import { countTakenBefore, findSnapshot } from "../store/snapshots/read.ts";
 import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
@@ -25,6 +25,9 @@ import { createBusySandboxes } from "./idle/busy-sandboxes.ts";
 import { createIdleWatch } from "./idle/idle-watch.ts";
 import { createRetentionHold } from "./background/hold-retention.ts";
 import { createSchedule, type ScheduleDeps } from "./background/schedule.ts";
+import { completeRecords } from "./quarantine/complete-records.ts";
+import { createQuarantine } from "./quarantine/quarantine.ts";
+import { NO_RECORDS, type SessionRecords } from "./quarantine/session-records.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
@@ -60,7 +63,7 @@ export interface SessionServicesDeps extends StepActionsDeps {
   // Absent if the files of sandboxes are not on this machine.
   disk?: MachineDisk | undefined;
   // `timeoutAction` is for sessions that name none, and whose template and partner name none.
-  rules: ScheduleDeps["rules"] & { timeoutAction: TimeoutAction };
+  rules: ScheduleDeps["rules"] & { timeoutAction: TimeoutAction; quarantineMs: number };
   capacity: CapacityOptions;
   snapshotLimits: SnapshotLimits;
   poolSize: number;
@@ -69,6 +72,8 @@ export interface SessionServicesDeps extends StepActionsDeps {
   stepTimeoutMs: number;
   // How often a waiting create looks for a warm sandbox. Absent: the default.
   lookMs?: number;
+  // Absent: nothing is recorded outside the store.
+  records?: SessionRecords;
   observer?: SessionObserver;
 }
 
@@ -93,6 +98,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     poolMax = poolSize,
     disk = UNLIMITED_DISK,
     stepTimeoutMs,
+    records = NO_RECORDS,
     observer = ignoreAll,
   } = deps;
   const home: Home = { driver: driver.name, host };
@@ -107,13 +113,18 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   });
   const capacity = createCapacity(home, store.engine, { ...deps.capacity, disk });
   const leaseMs = stepTimeoutMs + LEASE_MARGIN_MS;
-  const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: changes.announce });
+  const onChange = (session: Session) => {
+    records.note(session);
+    changes.announce(session);
+  };
+  const transitions = createTransitions({ store, owner, leaseMs, clock, onChange });
   const steps = createSteps({ transitions, actions, stepTimeoutMs, clock, log, observer });
   const pool = createPool({ ...deps, observer, transitions, steps, capacity, home, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
   const placement = createPlacement({ ...deps, steps, capacity, home, pool, lease: transitions.lease });
   const sessions = createSessions({ ...deps, disk, observer, transitions, steps, capacity, home, changes, placement, pool });
-  const reconcile = createReconcile({ ...deps, transitions, steps, home, owner, onFound: observer.found });
-  const reconcileVolumes = createReconcileVolumes({ store, driver, home, log, onFound: observer.found });
+  const quarantine = createQuarantine({ store, driver, egress, records, home, quarantineMs: deps.rules.quarantineMs, clock, log });
+  const reconcile = createReconcile({ ...deps, quarantine, transitions, steps, home, owner, onFound: observer.found });
+  const reconcileVolumes = createReconcileVolumes({ store, driver, quarantine, home, log, onFound: observer.found });
   const timed = { store, home, clock, log };
   const pausedRetention = createRetentionHold({
     ...timed,
@@ -133,7 +144,15 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, home, clock, log });
   const busySandboxes = createBusySandboxes({ store, driver, templates, activity, agentActivity, home, clock });
   const setups = followSetups({ ...deps, transitions, steps, changes, home });
-  const { snapshots, tidy } = createSnapshotServices({ ...deps, disk, home, owner, retention: snapshotRetention, onFound: observer.found });
+  const { snapshots, tidy } = createSnapshotServices({
+    ...deps,
+    disk,
+    quarantine,
+    home,
+    owner,
+    retention: snapshotRetention,
+    onFound: observer.found,
+  });
   const diskPauses = createDiskPauses({ store, steps, home, disk, capacity, log });
   const timers: AsyncDisposable[] = [];
 
@@ -184,8 +203,9 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       // machine every earlier process of this home is dead, whatever its leases say. In a cluster it may be alive.
       const repairing = logFailure("reconcile", async () => {
         const predecessors = host !== null;
-        await Promise.all([reconcile.run({ predecessors }), tidy.finishAbandoned({ predecessors }).then(tidy.removeOrphans)]);
+        await Promise.all([reconcile.run({ predecessors }), tidy.finishAbandoned({ predecessors }).then(tidy.keepUnknown)]);
         await reconcileVolumes();
+        await completeRecords({ store, driver, records, home });
       })().then(pool.fillSoon);
       // A driver whose sandboxes see at once that the disk is full needs no pauses.
       if (driver.unwrittenBytes) timers.push(...watchDisk());
@@ -204,8 +224,9 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
           RECONCILE_MS,
           logFailure("snapshots", () => tidy.finishAbandoned()),
         ),
-        clock.every(TIDY_MS, logFailure("snapshots", tidy.removeOrphans)),
+        clock.every(TIDY_MS, logFailure("snapshots", tidy.keepUnknown)),
         clock.every(TIDY_MS, logFailure("snapshots", tidy.removeOld)),
+        clock.every(TIDY_MS, logFailure("quarantine", quarantine.removeExpired)),
         clock.every(RECONCILE_MS, logFailure("reconcile", reconcileVolumes)),
         clock.every(RECONCILE_MS, logFailure("pool", pool.fill)),
       );
@@ -215,6 +236,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       await setups[Symbol.asyncDispose]();
       await activity.flushAll();
       await pool[Symbol.asyncDispose]();
+      await records[Symbol.asyncDispose]();
       await sessions[Symbol.asyncDispose]();
     },
   };

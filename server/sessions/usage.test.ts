@@ -7,7 +7,7 @@ import { dayOf } from "../store/usage/days.ts";
 import { readUsage } from "../store/usage/report.ts";
 import { aRequest, openTestSessions } from "./testing/test-sessions.ts";
 
-const RULES = { timeoutAction: "pause", hibernateAfterMs: 2 * SECOND, pausedMs: DAY, tombstoneMs: DAY } as const;
+const RULES = { timeoutAction: "pause", hibernateAfterMs: 2 * SECOND, pausedMs: DAY, tombstoneMs: DAY, quarantineMs: DAY } as const;
 
 onBothEngines("usage", (databases) => {
   async function open() {

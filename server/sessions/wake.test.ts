@@ -54,7 +54,7 @@ onBothEngines("a session that is opened, or whose time ends", (databases) => {
   test("without room a hibernated session stays paused, and wakes when there is room", async () => {
     await open({
       capacity: { maxSandboxes: 1, reserveBytes: 0 },
-      rules: { timeoutAction: "pause", hibernateAfterMs: 0, pausedMs: DAY, tombstoneMs: DAY },
+      rules: { timeoutAction: "pause", hibernateAfterMs: 0, pausedMs: DAY, tombstoneMs: DAY, quarantineMs: DAY },
     });
     await services.start();
     const { id } = await create();
@@ -175,7 +175,9 @@ describe("opening a paused session", () => {
   });
 
   test("a session that is older than this choice gets the action of the server", async () => {
-    services = await openTestSessions({ rules: { timeoutAction: "destroy", hibernateAfterMs: DAY, pausedMs: DAY, tombstoneMs: DAY } });
+    services = await openTestSessions({
+      rules: { timeoutAction: "destroy", hibernateAfterMs: DAY, pausedMs: DAY, tombstoneMs: DAY, quarantineMs: DAY },
+    });
     const { id } = await create();
     await services.store.db.updateTable("sessions").set({ on_timeout: null }).where("id", "=", id).execute();
     await using restarted = services.another();

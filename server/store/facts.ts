@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Db } from "./schema.ts";
 
 // What an installation remembers about itself from one start to the next. The value is text or JSON, as its reader decides.
@@ -14,3 +15,18 @@ export async function writeFact(db: Db, name: string, value: string): Promise<vo
     .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
     .execute();
 }
+
+// The id of this store. The first caller gives it one.
+export async function ensureInstallationId(db: Db): Promise<string> {
+  const row = { name: INSTALLATION, value: randomUUID() };
+  await db
+    .insertInto("facts")
+    .values(row)
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .execute();
+  return (await readFact(db, INSTALLATION)) ?? row.value;
+}
+
+export const readInstallationFact = (db: Db): Promise<string | null> => readFact(db, INSTALLATION);
+
+const INSTALLATION = "installation";

@@ -29,6 +29,7 @@ export interface Tables {
   user_settings: UserSettingsTable;
   servers: ServersTable;
   facts: FactsTable;
+  quarantine: QuarantineTable;
   operator_tokens: OperatorTokensTable;
   console_logins: ConsoleLoginsTable;
   openings: OpeningsTable;
@@ -256,6 +257,17 @@ export interface UserSettingsTable {
   version: number;
   // When they were last written or read, to the day.
   used_at: number;
+}
+
+// Files without a row of their own (quarantine.ts).
+export interface QuarantineTable {
+  kind: "sandbox" | "snapshot" | "volume";
+  id: string;
+  driver: string;
+  host: string | null;
+  session: string | null;
+  found_at: number;
+  delete_at: number;
 }
 
 // Facts about the installation (facts.ts).

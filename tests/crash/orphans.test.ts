@@ -15,11 +15,15 @@ describeWith(probe.usable ? undefined : probe.reason, "orphans", () => {
   beforeAll(async () => void (berth = await startBerth()));
   afterAll(() => berth?.[Symbol.asyncDispose]());
 
-  test("a sandbox without an owner is destroyed within 30 s, while the server runs and when it starts", { timeout: 180_000 }, async () => {
-    const times = await measureOrphans(berth);
-    console.log("from orphan to destroyed:", times);
-    for (const tookMs of Object.values(times)) expect(tookMs).toBeLessThan(30_000);
-  });
+  test(
+    "a sandbox without an owner is destroyed within 30 s, while the server runs and when it starts; without a row it is stopped and kept",
+    { timeout: 180_000 },
+    async () => {
+      const times = await measureOrphans(berth);
+      console.log("from orphan to destroyed or stopped:", times);
+      for (const tookMs of Object.values(times)) expect(tookMs).toBeLessThan(30_000);
+    },
+  );
 
   test("the checks find everything that a sandbox has on the machine, and user ids without a sandbox", async () => {
     const { sandboxId } = await berth.api.create({ autoStartAgent: false });

@@ -7,9 +7,9 @@ import { openStore, type Store } from "../../server/store/open.ts";
 import type { Berth } from "../support/servers/berth.ts";
 import { findTraces } from "./traces.ts";
 
-// The milliseconds from the moment when a sandbox loses its owner until nothing of it is left on the machine.
+// The milliseconds from the moment when a sandbox loses its owner until nothing of it is left on the machine, but files without a row.
 export interface OrphanTimes {
-  // It has no row.
+  // It has no row: it is stopped, and its files are kept.
   unknownMs: number;
   // Its row says that it is destroyed.
   destroyedMs: number;
@@ -25,11 +25,11 @@ export async function measureOrphans(berth: Berth): Promise<OrphanTimes> {
   await using store = await openStore({ file: join(berth.dataDir, "berth.db"), url: null, log: silentLog, migrate: false });
 
   const [unknownMs, destroyedMs] = await Promise.all([
-    untilGone(berth, unknown, () => forget(store, unknown)),
+    untilStopped(berth, unknown, () => forget(store, unknown)),
     untilGone(berth, destroyed, () => bury(store, destroyed)),
   ]);
   await berth.stop();
-  await forget(store, early);
+  await bury(store, early);
   const atStartMs = await untilGone(berth, early, () => berth.start());
   return { unknownMs, destroyedMs, atStartMs };
 }
@@ -52,6 +52,18 @@ async function untilGone({ dataDir }: Berth, sandboxId: SandboxId, begin: () => 
     if (!isInTime()) throw new Error(`left after a minute: ${left.map(({ what }) => what).join(", ")}`);
     await delay(50);
   }
+  return performance.now() - startMs;
+}
+
+async function untilStopped({ dataDir }: Berth, sandboxId: SandboxId, begin: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await begin();
+  const running = () => findTraces(dataDir).filter(({ id, what }) => id === sandboxId && !/^the (folder|user id)/.test(what));
+  for (let left = running(); left.length > 0; left = running()) {
+    if (performance.now() - startMs > PATIENCE_MS) throw new Error(`left after a minute: ${left.map(({ what }) => what).join(", ")}`);
+    await delay(50);
+  }
+  if (!existsSync(join(dataDir, "sandboxes", sandboxId))) throw new Error(`the files of ${sandboxId} are gone`);
   return performance.now() - startMs;
 }
 

@@ -39,15 +39,16 @@ async function checkStore(config: Config): Promise<Finding[]> {
       () => false,
     ));
   if (!exists) return [{ topic: "store", state: "good", text: `${file} does not exist yet. The first start creates it.` }];
-  const [{ openStore }, { checkSchema }, { silentLog }] = await Promise.all([
+  const [{ openStore }, { checkSchema }, { checkInstallation }, { silentLog }] = await Promise.all([
     import("@berth/server/store/open.ts"),
     import("@berth/server/doctor/schema-check.ts"),
+    import("@berth/server/doctor/quarantine-check.ts"),
     import("@berth/server/log.ts"),
   ]);
   try {
     await using store = await openStore({ url: config.databaseUrl, file, log: silentLog, migrate: false });
     const { isCurrent, ...schema } = await checkSchema(store, config.databaseUrl ? "PostgreSQL" : `SQLite in ${file}`);
-    return isCurrent ? [schema, ...(await checkSandboxes(config, store))] : [schema];
+    return isCurrent ? [schema, ...(await checkInstallation(config.dataDir, store)), ...(await checkSandboxes(config, store))] : [schema];
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
     const text = `${String(error instanceof Error ? error.message : error)}${cause}`;
@@ -56,16 +57,18 @@ async function checkStore(config: Config): Promise<Finding[]> {
 }
 
 async function checkSandboxes(config: Config, store: Store): Promise<Finding[]> {
-  const [{ openDriver }, { hostNameFile }, { compareSandboxes }, { silentLog }] = await Promise.all([
+  const [{ openDriver }, { hostNameFile }, { compareSandboxes }, { checkQuarantine }, { silentLog }] = await Promise.all([
     import("@berth/server/drivers/index.ts"),
     import("@berth/server/data-folder/claim-host.ts"),
     import("@berth/server/doctor/compare-sandboxes.ts"),
+    import("@berth/server/doctor/quarantine-check.ts"),
     import("@berth/server/log.ts"),
   ]);
   try {
     await using driver = await openDriver(config, silentLog);
     const host = driver.traits.hostBound ? (await readFile(hostNameFile(config.dataDir), "utf8")).trim() : null;
-    return await compareSandboxes({ store, driver, home: { driver: driver.name, host } });
+    const home = { driver: driver.name, host };
+    return [...(await compareSandboxes({ store, driver, home })), ...(await checkQuarantine({ store, driver, home }))];
   } catch (error) {
     const text = `could not be compared: ${error instanceof Error ? error.message : String(error)}`;
     return [{ topic: "sandboxes", state: "note", text }];

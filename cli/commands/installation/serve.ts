@@ -11,17 +11,25 @@ import { setLateFlags } from "../../server-flags.js";
 import { prettyLog } from "../../terminal/pretty-log.ts";
 import { style } from "../../terminal/style.ts";
 
+interface Options {
+  open?: boolean;
+  quarantineUnknown?: boolean;
+}
+
 export const command = build();
 
 function build(): Command {
-  return new Command().option("--open", "open the start page in a browser, if this is a desktop").action(serve);
+  return new Command()
+    .option("--open", "open the start page in a browser, if this is a desktop")
+    .option("--quarantine-unknown", "start even if the store does not know the sandboxes in use: they are stopped and kept")
+    .action(serve);
 }
 
 // A stop ends by itself after this time, whatever hangs. On a cluster, creates take longer, and deploy/kubernetes gives the server a
 // minute.
 const STOP_MS = { local: 15_000, cluster: 50_000 };
 
-async function serve(options: { open?: boolean }): Promise<void> {
+async function serve(options: Options): Promise<void> {
   const { readConfig, describeConfig } = await import("@berth/server/config/config.ts");
   const { config, warnings } = readConfig();
   const [{ createLog }, { openLossyOutput }, { endAfter, endProcess }, { untilUncaughtError }] = await Promise.all([
@@ -46,7 +54,11 @@ async function serve(options: { open?: boolean }): Promise<void> {
   };
   void reason.then(beginStop);
   const { startServer } = await import("@berth/server/main.ts");
-  server = await startServer(config, { log, droppedLogLines: () => output.droppedLines });
+  server = await startServer(config, {
+    log,
+    droppedLogLines: () => output.droppedLines,
+    quarantineUnknown: options.quarantineUnknown ?? false,
+  });
   try {
     await finishStart(config, server, options);
   } catch (error) {
@@ -62,7 +74,7 @@ async function serve(options: { open?: boolean }): Promise<void> {
   endProcess(isFailed ? 1 : 0);
 }
 
-async function finishStart(config: Config, server: Server, options: { open?: boolean }): Promise<void> {
+async function finishStart(config: Config, server: Server, options: Options): Promise<void> {
   process.stdout.write(await startMessage(config, server));
   if (options.open && server.opensWorkspaces) openInBrowser(server.url);
   // Compiled code is stored now and not at the end, because the process may be killed. It makes the next start faster. No-op for the

@@ -35,6 +35,13 @@ export const SESSION_VARIABLES = {
     defaultHelp: "30",
     help: "Days for which the API still returns a destroyed session. After that its record is deleted. `0` is refused.",
   }),
+  quarantineMs: variable({
+    name: "BERTH_QUARANTINE_DAYS",
+    kind: days(3650),
+    default: 30 * DAY,
+    defaultHelp: "30",
+    help: "Days for which the files of a sandbox, a snapshot or a volume are kept that the store does not know, because its row was lost. `0` is refused. `berth session recover` lists such sandboxes and gives them a session again.",
+  }),
   maxSnapshots: variable({
     name: "BERTH_MAX_SNAPSHOTS",
     kind: wholeNumber(0, 1_000_000),

@@ -141,6 +141,11 @@ export function driverSuite(
         await driver.hibernate(spec.id, deadline());
         await driver.resume(spec, deadline());
         expect(await sh(spec.id, "cat note")).toBe("mine\n");
+        // A sandbox whose session was lost gets another one, with another token.
+        await driver.hibernate(spec.id, deadline());
+        await driver.resume({ ...spec, tokenHash: createHash("sha256").update("another token").digest("hex") }, deadline());
+        expect(await postExec(driver, spec.id, "cat note", "another token")).toMatchObject({ status: 200 });
+        expect(await postExec(driver, spec.id, "cat note", TOKEN)).toMatchObject({ status: 401 });
       }
     });
 

@@ -1,6 +1,7 @@
 import type { SandboxId } from "@berth/contract";
 import type { Driver, SandboxSummary } from "../../drivers/driver.ts";
 import type { Store } from "../../store/open.ts";
+import { listQuarantined } from "../../store/quarantine.ts";
 import { findSandboxOwner, sessionsInState, type ListOptions } from "../../store/sessions/read.ts";
 import type { Home, Session } from "../../store/sessions/session.ts";
 import { outcomeOf, type Trigger } from "../states/states.ts";
@@ -9,7 +10,7 @@ import { outcomeOf, type Trigger } from "../states/states.ts";
 export interface Difference {
   sandboxId: SandboxId;
   sessionId: string | null;
-  kind: Extract<Trigger, "orphan" | "lost" | "returned" | "stopped" | "awake" | "frozen" | "disk_failed">;
+  kind: Extract<Trigger, "unknown" | "orphan" | "lost" | "returned" | "stopped" | "awake" | "frozen" | "disk_failed">;
 }
 
 export interface CompareDeps extends ListOptions {
@@ -31,7 +32,7 @@ export async function compare({ store, driver, home, onMalformed }: CompareDeps)
     .map((session) => findDifference(session, conditions.get(session.sandboxId) ?? "absent"))
     .filter((difference) => difference !== null);
   const unowned = sandboxes.filter((sandbox) => !owned.has(sandbox.id));
-  return [...differences, ...(await orphansAmong(store, unowned))];
+  return [...differences, ...(await orphansAmong(store, home, unowned))];
 }
 
 // null if the sandbox is as the session says.
@@ -60,12 +61,16 @@ function kindOf(session: Session, condition: SandboxSummary["condition"]): Diffe
   }
 }
 
-async function orphansAmong(store: Store, sandboxes: SandboxSummary[]): Promise<Difference[]> {
+async function orphansAmong(store: Store, home: Home, sandboxes: SandboxSummary[]): Promise<Difference[]> {
+  if (sandboxes.length === 0) return [];
+  const quarantined = new Set((await listQuarantined(store.db, home)).map(({ id }) => id));
   const orphans: Difference[] = [];
-  for (const { id } of sandboxes) {
+  for (const { id, condition } of sandboxes) {
     const owner = await findSandboxOwner(store.db, id);
-    if (outcomeOf("orphan", owner?.state ?? "absent").do === "destroy_sandbox")
-      orphans.push({ sandboxId: id, sessionId: owner?.id ?? null, kind: "orphan" });
+    // Without a row and without files it is a remainder of a destroyed sandbox.
+    const kind = owner === undefined && condition !== "absent" ? "unknown" : "orphan";
+    if (quarantined.has(id) && owner === undefined && condition === "stopped") continue;
+    if (outcomeOf(kind, owner?.state ?? "absent").do !== "ignore") orphans.push({ sandboxId: id, sessionId: owner?.id ?? null, kind });
   }
   return orphans;
 }

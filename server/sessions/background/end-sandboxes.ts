@@ -7,6 +7,7 @@ import { describeError } from "../../faults/describe-error.ts";
 import type { Log } from "../../log.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
+import { takeQuarantined } from "../../store/quarantine.ts";
 import { findSession, findSessionBySandbox, sessionsInState } from "../../store/sessions/read.ts";
 import { isAtHome, isInStep, SESSION_STATES, type Home, type Session } from "../../store/sessions/session.ts";
 import { removeSnapshot } from "../../store/snapshots/write.ts";
@@ -21,7 +22,7 @@ import { createTransitions } from "../states/transitions.ts";
 // Ends every sandbox of a home while no server acts on it, through the same transitions as a server. Rows and events record
 // what happened, and the next run or the next server finishes an interrupted one.
 export interface EndSandboxes {
-  // Sessions become paused with their files; sandboxes without a session are destroyed.
+  // Sessions become paused with their files, and sandboxes that the store does not know are stopped.
   pauseAll(): Promise<EndedSandboxes>;
   // Sessions are destroyed with their files, and snapshots are deleted.
   destroyAll(): Promise<EndedSandboxes>;
@@ -87,12 +88,16 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     );
     // Includes those that were ended above: a sandbox that had stopped by itself may still hold a mount.
     const sandboxes = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
-    await forEachConcurrently(sandboxes, BACKGROUND, ({ id }) =>
+    await forEachConcurrently(sandboxes, BACKGROUND, ({ id, condition }) =>
       guarded(id, async () => {
         const session = await findSessionBySandbox(store.db, id);
         const signal = AbortSignal.timeout(STEP_TIMEOUT_MS);
-        if (outcomeOf("orphan", session?.state ?? "absent").do === "destroy_sandbox") {
+        if (!session && goal === "paused" && condition !== "absent") {
+          await driver.hibernate(id, signal);
+          if (condition !== "stopped") ended.orphans++;
+        } else if (outcomeOf("orphan", session?.state ?? "absent").do === "destroy_sandbox") {
           await driver.destroy(id, signal);
+          if (!session) await takeQuarantined(store.db, "sandbox", id);
           ended.orphans++;
         } else if (session?.state === "paused" && isAtHome(session, home)) {
           await driver.hibernate(id, signal);

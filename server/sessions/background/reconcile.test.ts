@@ -1,11 +1,16 @@
 import { afterEach, expect, test } from "vitest";
 import { AppError, newId } from "@berth/contract";
+import { DAY, MINUTE } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { silentLog } from "../../log.ts";
 import { eventsAfter } from "../../store/events.ts";
+import { listQuarantined } from "../../store/quarantine.ts";
 import { findSession } from "../../store/sessions/read.ts";
 import { moveSession } from "../../store/sessions/write.ts";
+import { recoverSession } from "../quarantine/recover.ts";
 import { aRequest, openTestSessions, type TestSessions } from "../testing/test-sessions.ts";
+
+const TWO_DAYS = { timeoutAction: "pause", hibernateAfterMs: DAY, pausedMs: 30 * DAY, tombstoneMs: DAY, quarantineMs: 2 * DAY } as const;
 
 let services: TestSessions | undefined;
 let release = () => {};
@@ -86,21 +91,74 @@ test("an abandoned create is undone: neither a row nor a sandbox remains", async
   expect(await services.driver.list(AbortSignal.timeout(30_000))).toEqual([]);
 });
 
-test("a sandbox without a row is destroyed, and its egress is closed", async () => {
+test("a sandbox without a row is stopped and kept, and its egress is closed; it is deleted when its time is over, not before", async () => {
   const closed: string[] = [];
-  services = await openTestSessions({ egress: { open: async () => {}, close: async (sandboxId) => void closed.push(sandboxId) } });
-  const id = newId("sbx", Date.now());
-  await services.driver.create(
-    { id, template: services.deps.templates.get("default")!, tokenHash: "0".repeat(64) },
-    AbortSignal.timeout(30_000),
-  );
-  expect(await services.reconcile.compare()).toEqual([{ sandboxId: id, sessionId: null, kind: "orphan" }]);
-  expect((await services.reconcile.run()).orphans).toBe(1);
-  expect(await services.driver.inspect(id, AbortSignal.timeout(30_000))).toBe("absent");
-  expect(closed).toEqual([id]);
+  services = await openTestSessions({ rules: TWO_DAYS, egress: { open: async () => {}, close: async (id) => void closed.push(id) } });
+  const { store, driver, reconcile, clock } = services;
+  const session = await services.sessions.create(services.acme, aRequest());
+  const { sandboxId } = session;
+  await services.links
+    .request(sandboxId, { method: "PUT", path: "/files/content?path=kept.txt", body: "kept" })
+    .then((answer) => answer.body.resume());
+  await store.db.deleteFrom("sessions").execute();
+  const condition = () => driver.inspect(sandboxId, AbortSignal.timeout(30_000));
+
+  expect(await reconcile.compare()).toEqual([{ sandboxId, sessionId: null, kind: "unknown" }]);
+  expect((await reconcile.run()).orphans).toBe(1);
+  expect(await condition()).toBe("stopped");
+  expect(closed).toEqual([sandboxId]);
+  const foundAtMs = clock.now();
+  expect(await listQuarantined(store.db)).toEqual([
+    {
+      kind: "sandbox",
+      id: sandboxId,
+      home: { driver: "process", host: "test" },
+      session: null,
+      foundAtMs,
+      deleteAtMs: foundAtMs + 2 * DAY,
+    },
+  ]);
+  expect(await reconcile.run()).toEqual({ steps: 0, orphans: 0, differences: 0 });
+
+  await services.start();
+  await clock.leap(2 * DAY - MINUTE);
+  expect(await condition()).toBe("stopped");
+  await clock.leap(2 * MINUTE);
+  await expect.poll(condition).toBe("absent");
+  expect(await listQuarantined(store.db)).toEqual([]);
 });
 
-test("orphans are destroyed even while a step hangs", async () => {
+test("a recovered sandbox is not deleted when its time in quarantine is over", async () => {
+  services = await openTestSessions({ rules: TWO_DAYS });
+  const { store, driver, reconcile, clock, deps } = services;
+  const { sandboxId } = await services.sessions.create(services.acme, aRequest());
+  await store.db.deleteFrom("sessions").execute();
+  await reconcile.run();
+  await expect(store.transaction((tx) => recoverSession(tx, deps, sandboxId, {}))).rejects.toThrow("Name its partner and user");
+  const named = { partnerId: "acme", externalUserId: "user-1" };
+  const { session } = await store.transaction((tx) => recoverSession(tx, deps, sandboxId, named));
+  expect(session).toMatchObject({ state: "paused", isHibernated: true, sandboxId, ...named });
+
+  await services.start();
+  await clock.leap(3 * DAY);
+  expect(await driver.inspect(sandboxId, AbortSignal.timeout(30_000))).toBe("stopped");
+  expect((await services.sessions.get("acme", session.id)).status).toBe("paused");
+  services.links.forget(sandboxId);
+  expect((await services.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
+});
+
+test("a sandbox whose row says destroyed is destroyed", async () => {
+  services = await openTestSessions();
+  const { store, driver, reconcile } = services;
+  const { id, sandboxId } = await services.sessions.create(services.acme, aRequest());
+  await store.db.updateTable("sessions").set({ state: "destroyed", destroyed_at: 1, token: "" }).execute();
+  expect(await reconcile.compare()).toEqual([{ sandboxId, sessionId: id, kind: "orphan" }]);
+  await reconcile.run();
+  expect(await driver.inspect(sandboxId, AbortSignal.timeout(30_000))).toBe("absent");
+  expect(await listQuarantined(store.db)).toEqual([]);
+});
+
+test("sandboxes without a row are stopped even while a step hangs", async () => {
   const session = await stuckIn("resuming");
   const id = newId("sbx", Date.now());
   await services!.driver.create(
@@ -111,7 +169,7 @@ test("orphans are destroyed even while a step hangs", async () => {
   hang.arm();
   const successor = services!.another({ driver: hang.wrap(services!.driver), stepTimeoutMs: 60_000 });
   const run = successor.reconcile.run({ predecessors: true });
-  await expect.poll(() => services!.driver.inspect(id, AbortSignal.timeout(30_000))).toBe("absent");
+  await expect.poll(() => services!.driver.inspect(id, AbortSignal.timeout(30_000))).toBe("stopped");
   expect((await findSession(services!.store.db, session.id))!.state).toBe("resuming");
   release();
   expect((await run).orphans).toBe(1);

@@ -11,12 +11,13 @@ import { isInStep, type Home, type Session } from "../../store/sessions/session.
 import { compare, findDifference, LIST_TIMEOUT_MS, type Difference } from "./differences.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import { outcomeOf } from "../states/states.ts";
+import type { Quarantine } from "../quarantine/quarantine.ts";
 import type { SandboxEgress } from "../steps/step-actions.ts";
 import type { Steps } from "../steps/steps.ts";
 import type { Transitions } from "../states/transitions.ts";
 
-// Makes store and engine agree again after a crash: finishes abandoned steps, destroys sandboxes that no session owns, and
-// corrects sessions whose sandbox is not in the condition that the store says. Runs at start and then periodically. If nothing
+// Makes store and engine agree again after a crash: finishes abandoned steps, destroys sandboxes whose session is destroyed, keeps those
+// that the store does not know in quarantine, and corrects sessions whose sandbox is not in the condition that the store says. Runs at start and then periodically. If nothing
 // is wrong, it costs two queries and one list.
 export interface Reconcile {
   // Both of the following.
@@ -47,6 +48,7 @@ export interface ReconcileDeps {
   links: Pick<DaemonLinks, "forget">;
   transitions: Transitions;
   steps: Steps;
+  quarantine: Pick<Quarantine, "addSandbox">;
   home: Home;
   owner: string;
   clock: Clock;
@@ -58,7 +60,7 @@ export interface ReconcileDeps {
 const DESTROY_TIMEOUT_MS = 30_000;
 
 export function createReconcile(deps: ReconcileDeps): Reconcile {
-  const { store, driver, egress, links, transitions, steps, home, owner, clock, log, onFound } = deps;
+  const { store, driver, egress, links, transitions, steps, quarantine, home, owner, clock, log, onFound } = deps;
   const reported = new Set<string>();
 
   // Logged once for each row, because it stays until an operator repairs it.
@@ -70,7 +72,11 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
 
   async function run(options?: FinishOptions): Promise<Findings> {
     const [finished, found] = await Promise.all([finishSteps(options), repairDifferences()]);
-    return { steps: finished, orphans: found.filter(({ kind }) => kind === "orphan").length, differences: found.length };
+    return {
+      steps: finished,
+      orphans: found.filter(({ kind }) => kind === "orphan" || kind === "unknown").length,
+      differences: found.length,
+    };
   }
 
   async function finishSteps({ predecessors }: FinishOptions = { predecessors: false }): Promise<number> {
@@ -99,6 +105,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     onFound(difference.kind);
     log.warn("reconcile.difference", difference);
     if (difference.kind === "orphan") return destroyOrphan(difference.sandboxId);
+    if (difference.kind === "unknown") return quarantine.addSandbox(difference.sandboxId);
     const session = await findSessionBySandbox(store.db, difference.sandboxId);
     if (!session || isInStep(session)) return;
     // The list may be older than the row, so look again.
@@ -106,7 +113,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (findDifference(session, condition)?.kind === difference.kind) await apply(session, difference.kind);
   }
 
-  async function apply(session: Session, finding: Exclude<Difference["kind"], "orphan">): Promise<void> {
+  async function apply(session: Session, finding: Exclude<Difference["kind"], "orphan" | "unknown">): Promise<void> {
     const outcome = outcomeOf(finding, session.state);
     if (outcome.do === "enter") return runStep(session, finding);
     const nowMs = clock.now();
@@ -117,7 +124,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (finding === "lost") links.forget(session.sandboxId);
   }
 
-  async function runStep(session: Session, finding: Exclude<Difference["kind"], "orphan">): Promise<void> {
+  async function runStep(session: Session, finding: Exclude<Difference["kind"], "orphan" | "unknown">): Promise<void> {
     await steps.run(session, finding).catch((error: unknown) => {
       // A partner's call took over.
       if (!isAppError(error, "session_busy")) throw error;

@@ -62,7 +62,9 @@ test("the timeout counts from the last resume", async () => {
 });
 
 test("with the timeout action destroy, a session that times out is destroyed", async () => {
-  services = await openTestSessions({ rules: { timeoutAction: "destroy", hibernateAfterMs: MINUTE, pausedMs: DAY, tombstoneMs: DAY } });
+  services = await openTestSessions({
+    rules: { timeoutAction: "destroy", hibernateAfterMs: MINUTE, pausedMs: DAY, tombstoneMs: DAY, quarantineMs: DAY },
+  });
   await services.start();
   const session = await services.sessions.create(services.acme, aRequest({ timeoutMs: MINUTE }));
   await services.clock.leap(MINUTE + 2 * SECOND);

@@ -5,7 +5,7 @@ import { createTidySnapshots, type TidySnapshots, type TidySnapshotsDeps } from 
 
 export type SnapshotServicesDeps = Omit<SnapshotWorkDeps, "limits" | "onEvent"> &
   Pick<SnapshotsDeps, "servers"> &
-  Pick<TidySnapshotsDeps, "onFound" | "retention"> & { snapshotLimits: SnapshotLimits };
+  Pick<TidySnapshotsDeps, "onFound" | "retention" | "quarantine"> & { snapshotLimits: SnapshotLimits };
 
 // The snapshots, and what tidies them over time.
 export function createSnapshotServices(deps: SnapshotServicesDeps): { snapshots: Snapshots; tidy: TidySnapshots } {

@@ -3,6 +3,7 @@ import { newId, type SandboxId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { DAY, MINUTE } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
+import { listQuarantined } from "../../store/quarantine.ts";
 import { adoptSnapshot } from "../../store/snapshots/write.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { statesOf } from "../testing/pool-states.ts";
@@ -65,7 +66,7 @@ test("a snapshot is deleted at the end of its retention, and the operator's is k
   expect(await eventTypes(services)).toContain("snapshot.deleted");
 });
 
-test("files without a row, and a deletion that failed, are tidied up", async () => {
+test("a deletion that failed is finished, and files without a row are kept until their time in quarantine is over", async () => {
   let failures = 1;
   const failOnce = (driver: Driver): Driver => ({
     ...driver,
@@ -79,8 +80,14 @@ test("files without a row, and a deletion that failed, are tidied up", async () 
   const { id } = await services.snapshots.take("acme", session.id, { name: "" });
   await expect(services.snapshots.remove("acme", id)).rejects.toThrow("the disk does not answer");
   await expect(services.snapshots.get("acme", id)).rejects.toMatchObject({ code: "snapshot_not_found" });
-  await services.driver.takeSnapshot(session.sandboxId, newId("snp", 1), deadline());
+  const unknown = newId("snp", 1);
+  await services.driver.takeSnapshot(session.sandboxId, unknown, deadline());
   await services.start();
+  await expect.poll(() => services.driver.listSnapshots(deadline()), { timeout: 30_000 }).toEqual([unknown]);
+  await expect.poll(() => listQuarantined(services.store.db)).toMatchObject([{ kind: "snapshot", id: unknown }]);
+  await services.clock.leap(30 * DAY - MINUTE);
+  expect(await services.driver.listSnapshots(deadline())).toEqual([unknown]);
+  await services.clock.leap(2 * MINUTE);
   await expect.poll(() => services.driver.listSnapshots(deadline()), { timeout: 30_000 }).toEqual([]);
   await expect.poll(() => services.store.db.selectFrom("snapshots").select("id").execute(), { timeout: 30_000 }).toEqual([]);
 });

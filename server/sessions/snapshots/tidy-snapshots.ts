@@ -6,18 +6,19 @@ import type { Home } from "../../store/sessions/session.ts";
 import { abandonedSnapshots, snapshotIdsAt, snapshotsTakenBefore, type StoredSnapshot } from "../../store/snapshots/read.ts";
 import type { SnapshotWork } from "./snapshot-work.ts";
 
-// Deletes what a dead server has left of snapshots, and snapshots whose retention has ended.
+// Deletes what a dead server has left of snapshots, and snapshots whose retention has ended. Keeps copies without a row in quarantine.
 export interface TidySnapshots {
   // `predecessors`: also those of other processes of this home, which are known to be dead.
   finishAbandoned(options?: { predecessors: boolean }): Promise<void>;
-  removeOrphans(): Promise<void>;
+  keepUnknown(): Promise<void>;
   removeOld(): Promise<void>;
 }
 
 export interface TidySnapshotsDeps {
   store: Store;
-  driver: Pick<Driver, "listSnapshots" | "deleteSnapshot">;
+  driver: Pick<Driver, "listSnapshots">;
   work: SnapshotWork;
+  quarantine: { addAll(kind: "snapshot", ids: readonly string[]): Promise<string[]> };
   home: Home;
   owner: string;
   // null: snapshots are kept until they are deleted.
@@ -33,7 +34,7 @@ const BATCH = 100;
 const ENGINE_TIMEOUT_MS = 60_000;
 
 export function createTidySnapshots(deps: TidySnapshotsDeps): TidySnapshots {
-  const { store, driver, work, home, owner, retentionMs, retention, clock, log, onFound } = deps;
+  const { store, driver, work, quarantine, home, owner, retentionMs, retention, clock, log, onFound } = deps;
 
   async function discardAll(snapshots: StoredSnapshot[], reason: string): Promise<void> {
     for (const snapshot of snapshots) {
@@ -52,16 +53,13 @@ export function createTidySnapshots(deps: TidySnapshotsDeps): TidySnapshots {
       await discardAll(found, "abandoned");
     },
 
-    async removeOrphans() {
-      // The list comes first: a copy is made only after its row, so a copy of the list without a row has no owner.
+    async keepUnknown() {
+      // The list comes first: a copy is made only after its row, so the store has lost the row of a copy without one.
       const listed = await driver.listSnapshots(AbortSignal.timeout(ENGINE_TIMEOUT_MS));
       if (listed.length === 0) return;
       const known = await snapshotIdsAt(store.db, home);
-      for (const snapshotId of listed.filter((id) => !known.has(id))) {
-        onFound("snapshot_orphan");
-        log.warn("snapshot.orphan", { snapshotId });
-        await driver.deleteSnapshot(snapshotId, AbortSignal.timeout(ENGINE_TIMEOUT_MS));
-      }
+      const unknown = listed.filter((id) => !known.has(id));
+      for (const _ of await quarantine.addAll("snapshot", unknown)) onFound("snapshot_orphan");
     },
 
     async removeOld() {

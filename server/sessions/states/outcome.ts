@@ -30,6 +30,8 @@ export type Outcome =
   | { do: "delete" }
   // The sandbox has no owner: it goes, and no row changes.
   | { do: "destroy_sandbox" }
+  // The sandbox may have had an owner: it is stopped and kept, and no session changes.
+  | { do: "quarantine_sandbox" }
   // Answers to a partner's call.
   | { do: "refuse"; code: "session_already_paused" | "session_already_running" | "session_busy" | "session_not_found" }
   | { do: "answer_unchanged" }

@@ -104,6 +104,8 @@ export const RULES = {
       resuming: { do: "answer_unchanged" },
     },
   },
+  // `berth session recover`: a sandbox in quarantine gets a session again.
+  operator_recover: { source: "operator", otherwise: ignore, in: { absent: move("paused") } },
   // `berth down`: sessions end paused without memory. It pulls this trigger until nothing is left to do.
   stop_all: {
     source: "operator",
@@ -209,7 +211,9 @@ export const RULES = {
   disk_freed: { source: "reconcile", otherwise: ignore, in: { paused: enter("resuming") } },
   // The disk of the sandbox has turned read-only after an error. A resume mounts it again.
   disk_failed: { source: "reconcile", otherwise: ignore, in: { warm: enter("discarding"), running: enter("pausing", "disk_failed") } },
-  // The engine has a sandbox that no session owns.
+  // The engine has a sandbox with files and the store has no row: the store has lost it, or it is another store.
+  unknown: { source: "reconcile", otherwise: ignore, in: { absent: { do: "quarantine_sandbox" } } },
+  // The engine has a sandbox whose session is destroyed, or remains of one without files.
   orphan: {
     source: "reconcile",
     otherwise: ignore,

@@ -121,6 +121,11 @@ export const BACKGROUND_RULES: PairRule[] = [
     holds: ({ outcome }) => eventsOf(outcome).join() === "session.failed,session.paused",
   },
   {
+    sentence: "files without a row are kept, whatever happened to the row",
+    about: ({ trigger }) => trigger === "unknown",
+    holds: ({ place, outcome }) => outcome.do === (place === "absent" ? "quarantine_sandbox" : "ignore"),
+  },
+  {
     sentence: "a sandbox is an orphan only if no session needs it, and only the sandbox goes",
     about: ({ trigger }) => trigger === "orphan",
     holds: ({ place, outcome }) => outcome.do === (place === "absent" || place === "destroyed" ? "destroy_sandbox" : "ignore"),
@@ -178,7 +183,10 @@ export const BACKGROUND_RULES: PairRule[] = [
     sentence: "a session skips the step only if its sandbox has stopped already, or if nothing was started",
     about: ({ trigger, outcome }) => (outcome.do === "move" || outcome.do === "delete") && sourceOf(trigger) !== "step",
     holds: ({ trigger, place }) =>
-      (trigger === "lost" && place === "running") || (trigger === "stop_all" && place === "resuming") || trigger === "purge",
+      (trigger === "lost" && place === "running") ||
+      (trigger === "stop_all" && place === "resuming") ||
+      trigger === "operator_recover" ||
+      trigger === "purge",
   },
   {
     sentence: "nothing but purging changes a destroyed session",
@@ -186,9 +194,10 @@ export const BACKGROUND_RULES: PairRule[] = [
     holds: ({ outcome }) => targetOf(outcome) === null && outcome.do !== "update",
   },
   {
-    sentence: "what a partner cannot see becomes visible only by a create that is done, or by the operator's destroy",
+    sentence: "what a partner cannot see becomes visible only by a create that is done, or by the operator's destroy or recovery",
     about: ({ place, outcome }) => !isVisible(place) && targetOf(outcome) !== null && isVisible(targetOf(outcome)!),
-    holds: ({ trigger, place }) => place === "creating" && (trigger === "done" || trigger === "operator_destroy"),
+    holds: ({ trigger, place }) =>
+      trigger === "operator_recover" || (place === "creating" && (trigger === "done" || trigger === "operator_destroy")),
   },
   {
     sentence: "entering a step does not change what a partner sees",

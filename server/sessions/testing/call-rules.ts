@@ -103,6 +103,11 @@ export const CALL_RULES: PairRule[] = [
     holds: ({ outcome }) => isNotFound(outcome),
   },
   {
+    sentence: "the operator can give a session to a sandbox without one, and changes no session by that",
+    about: ({ trigger }) => trigger === "operator_recover",
+    holds: ({ place, outcome }) => (place === "absent" ? targetOf(outcome) === "paused" : outcome.do === "ignore"),
+  },
+  {
     sentence: "the operator can wake a paused session, and a step that pauses it has to end first",
     about: ({ trigger, place }) => trigger === "operator_wake" && isLive(place),
     holds({ place, outcome }) {

@@ -8,6 +8,7 @@ import { deletingVolumes, deleteVolumeRow, knownVolumes } from "../../store/volu
 export interface ReconcileVolumesDeps {
   store: Store;
   driver: Pick<Driver, "volumes">;
+  quarantine: { addAll(kind: "volume", ids: readonly string[]): Promise<string[]> };
   home: Home;
   log: Log;
   onFound(kind: string): void;
@@ -15,20 +16,17 @@ export interface ReconcileVolumesDeps {
 
 const TIMEOUT_MS = 30_000;
 
-// Finishes deletions that a dead server left, and deletes the files of volumes that have no row. A volume has its row before it has
+// Finishes deletions that a dead server left, and keeps the files of volumes that have no row in quarantine. A volume has its row before it has
 // files, so the list comes first.
-export function createReconcileVolumes({ store, driver, home, log, onFound }: ReconcileVolumesDeps): () => Promise<void> {
+export function createReconcileVolumes({ store, driver, quarantine, home, log, onFound }: ReconcileVolumesDeps): () => Promise<void> {
   return async () => {
     if (!driver.volumes) return;
     const volumes = driver.volumes;
     const remove = (id: VolumeId) => volumes.remove(id, AbortSignal.timeout(TIMEOUT_MS));
     const existing = await volumes.list(AbortSignal.timeout(TIMEOUT_MS));
     const known = await knownVolumes(store.db, existing);
-    for (const id of existing.filter((one) => !known.has(one))) {
-      onFound("volume_orphan");
-      log.warn("reconcile.volume_orphan", { volumeId: id });
-      await remove(id);
-    }
+    const unknown = existing.filter((id) => !known.has(id));
+    for (const _ of await quarantine.addAll("volume", unknown)) onFound("volume_orphan");
     for (const id of await deletingVolumes(store.db, home)) {
       onFound("volume_deleting");
       log.warn("reconcile.volume_deleting", { volumeId: id });

@@ -20,6 +20,7 @@ import { up as identities } from "./0017-identities.ts";
 import { up as snapshotImage } from "./0018-snapshot-image.ts";
 import { up as keyLifetime } from "./0019-key-lifetime.ts";
 import { up as facts } from "./0020-facts.ts";
+import { up as quarantine } from "./0021-quarantine.ts";
 
 export interface Migration {
   name: string;
@@ -49,4 +50,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "snapshot-image", up: snapshotImage },
   { name: "key-lifetime", up: keyLifetime },
   { name: "facts", up: facts },
+  { name: "quarantine", up: quarantine },
 ];

@@ -112,6 +112,17 @@ export async function runningAmong(db: Db, sandboxIds: readonly SandboxId[]): Pr
   return found;
 }
 
+// Which of these sandboxes have a session, in whatever state.
+export async function ownedAmong(db: Db, sandboxIds: readonly SandboxId[]): Promise<Set<SandboxId>> {
+  const found = new Set<SandboxId>();
+  for (let i = 0; i < sandboxIds.length; i += IDS_PER_QUERY) {
+    const ids = sandboxIds.slice(i, i + IDS_PER_QUERY);
+    for (const { sandbox_id } of await db.selectFrom("sessions").select("sandbox_id").where("sandbox_id", "in", ids).execute())
+      found.add(sandbox_id);
+  }
+  return found;
+}
+
 // The daemon starts programs before a create or resume is done, and they run until a pause is done.
 const ACTIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "rebuilding", "resuming"];
 const IDS_PER_QUERY = 500;

@@ -101,6 +101,33 @@ export async function insertSession(db: Db, { owner, home, lease, nowMs, ...sess
   return parseSession(await db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow());
 }
 
+export interface RecoveredSession extends Omit<NewSession, "state" | "lease" | "owner"> {
+  owner: NewOwner;
+  createdAtMs: number;
+}
+
+// A session for a sandbox whose row was lost: paused, with its files and without memory.
+export async function insertRecovered(db: Db, { owner, home, nowMs, createdAtMs, ...session }: RecoveredSession): Promise<Session> {
+  const row: Insertable<SessionsTable> = {
+    id: session.id,
+    sandbox_id: session.sandboxId,
+    state: "paused",
+    generation: FIRST_GENERATION,
+    template: session.template,
+    template_hash: session.templateHash,
+    ...home,
+    token: session.sealedToken,
+    warned: 0,
+    hibernated: 1,
+    paused_at: nowMs,
+    created_at: createdAtMs,
+    updated_at: nowMs,
+    counted_from: nowMs,
+    ...ownerColumns(owner),
+  };
+  return parseSession(await db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow());
+}
+
 // The guarded UPDATE of every transition: it happens only if the row still has the state and generation of `seen`. null: it
 // has changed since.
 export async function moveSession(db: Db, seen: Seen, to: SessionState, changes: SessionChanges): Promise<Session | null> {

@@ -20,7 +20,7 @@ export interface Berth extends AsyncDisposable {
   env: Record<string, string>;
   api: Api;
   // Resolves when /readyz responds, to the milliseconds that this took.
-  start(env?: Record<string, string>): Promise<number>;
+  start(env?: Record<string, string>, options?: { flags: readonly string[] }): Promise<number>;
   // Sends SIGKILL and waits until the process has ended, like a power failure.
   kill(): Promise<void>;
   // Sends SIGTERM, like an operator, and resolves to the exit code.
@@ -76,12 +76,12 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles,
   let isEndExpected = false;
   let output = "";
 
-  async function start(extra: Record<string, string> = {}): Promise<number> {
+  async function start(extra: Record<string, string> = {}, { flags }: { flags: readonly string[] } = { flags: [] }): Promise<number> {
     reportUnexpectedEnd();
     isEndExpected = false;
     const startedMs = performance.now();
     // With its flags, the server need not restart itself, which takes a tenth of its start.
-    const command = [process.execPath, ...serverFlags(), join(root, "cli/bin.js"), "serve"];
+    const command = [process.execPath, ...serverFlags(), join(root, "cli/bin.js"), "serve", ...flags];
     const limited = maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command];
     const [program, ...args] = [...(supervisor ?? []), ...limited];
     child = spawn(program!, args, {

@@ -1,0 +1,52 @@
+import type { Selectable } from "kysely";
+import type { Db, QuarantineTable } from "./schema.ts";
+import type { Home } from "./sessions/session.ts";
+
+// Files of people whose row is missing: a sandbox, a snapshot or a volume that the engine has and the store does not know. They stay
+// where they are until their time is over.
+export interface Quarantined {
+  kind: QuarantineKind;
+  id: string;
+  home: Home;
+  // JSON of the session that the sandbox had, as far as it is known (sessions/quarantine/session-records.ts).
+  session: string | null;
+  foundAtMs: number;
+  // Not before this.
+  deleteAtMs: number;
+}
+
+export type QuarantineKind = QuarantineTable["kind"];
+
+// No-op if it is there already: its time is not changed.
+export async function addQuarantined(db: Db, { kind, id, home, session, foundAtMs, deleteAtMs }: Quarantined): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto("quarantine")
+    .values({ kind, id, ...home, session, found_at: foundAtMs, delete_at: deleteAtMs })
+    .onConflict((conflict) => conflict.columns(["kind", "id"]).doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+// Of one home, or of all. The first ones found come first.
+export async function listQuarantined(db: Db, home?: Home): Promise<Quarantined[]> {
+  const all = db.selectFrom("quarantine").selectAll().orderBy("found_at").orderBy("id");
+  const rows = await (
+    home ? all.where("driver", "=", home.driver).where("host", home.host === null ? "is" : "=", home.host) : all
+  ).execute();
+  return rows.map(parse);
+}
+
+// Removes the row and returns it, so that of several callers one acts on it. null: it is not there.
+export async function takeQuarantined(db: Db, kind: QuarantineKind, id: string): Promise<Quarantined | null> {
+  const row = await db.deleteFrom("quarantine").where("kind", "=", kind).where("id", "=", id).returningAll().executeTakeFirst();
+  return row ? parse(row) : null;
+}
+
+const parse = ({ kind, id, driver, host, session, found_at, delete_at }: Selectable<QuarantineTable>): Quarantined => ({
+  kind,
+  id,
+  home: { driver, host },
+  session,
+  foundAtMs: found_at,
+  deleteAtMs: delete_at,
+});
