@@ -27,8 +27,9 @@ export interface PromptRequest {
 
 export interface Conversation {
   id: string;
-  // The first line of the first prompt, until the agent sets a title.
+  // The first line of the first prompt, until the agent sets a title or a person renames the conversation.
   title: string;
+  renamed: boolean;
   createdAtMs: number;
   updatedAtMs: number;
   // A turn is in progress, and prompts are refused.
@@ -44,6 +45,8 @@ export interface Conversation {
   queue: QueuedPrompt[];
   // Why the turn in progress waits for its model; null if it does not. Only known for the model of the server.
   modelWait: ModelWait | null;
+  // The actions that a person has allowed for the whole conversation, such as "running commands". For people.
+  alwaysAllowed: string[];
 }
 
 export interface ModelWait {
@@ -233,6 +236,9 @@ export type AgentCommand =
   | { type: "sendQueued"; conversationId: string; queuedId: string }
   | { type: "cancel"; conversationId: string }
   | { type: "answer"; conversationId: string; itemId: string; optionId: string }
+  // Takes one of `alwaysAllowed` back, so that the agent asks again.
+  | { type: "disallow"; conversationId: string; action: string }
+  | { type: "rename"; conversationId: string; title: string }
   | { type: "mode"; conversationId: string; modeId: string }
   | { type: "model"; conversationId: string; modelId: string }
   // Restores the files to the checkpoint of an item. The response is an item of the kind `restore`.

@@ -71,11 +71,14 @@ export type AgentMessage =
 export interface Conversation {
   id: string;
   title: string;
+  renamed: boolean;
   createdAtMs: number;
   updatedAtMs: number;
   busy: boolean;
   // Why the turn in progress waits for its model: `model_slow`, or the code of an error after which the agent may try again.
   modelWait: { code: string; attempt?: number; attempts?: number } | null;
+  // The actions that a person has allowed for the whole conversation, such as "running commands".
+  alwaysAllowed: string[];
 }
 
 export type ConversationItem = { id: string; atMs: number } & (

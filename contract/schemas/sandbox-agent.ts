@@ -61,7 +61,8 @@ const ModelWait = Type.Object({
 export const Conversation = Type.Object(
   {
     id: Type.String(describe("The identifier of the conversation.")),
-    title: Type.String(describe("The first line of the first prompt, until the agent sets a title.")),
+    title: Type.String(describe("The first line of the first prompt, until the agent sets a title or a person renames the conversation.")),
+    renamed: Type.Boolean(describe("Whether a person has chosen the title.")),
     createdAtMs: Type.Number(describe("When it was created, as a Unix timestamp in milliseconds.")),
     updatedAtMs: Type.Number(describe("When it was last used, as a Unix timestamp in milliseconds.")),
     busy: Type.Boolean(describe("Whether a turn is in progress, so that prompts are refused.")),
@@ -73,6 +74,10 @@ export const Conversation = Type.Object(
     commands: Type.Array(Command, describe("A prompt can start with `/` and the name of one of them.")),
     queue: Type.Array(QueuedPrompt, describe("Prompts from the workspace that wait for the end of the turn.")),
     modelWait: Type.Union([ModelWait, Type.Null()], describe("Why the turn in progress waits for its model; null if it does not.")),
+    alwaysAllowed: Type.Array(
+      Type.String(),
+      describe("The actions that a person has allowed for the whole conversation, such as `running commands`."),
+    ),
   },
   { $id: "Conversation" },
 );

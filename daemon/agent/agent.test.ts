@@ -124,7 +124,7 @@ describe("the agent", () => {
     await expect.poll(head).toMatchObject({
       modes: { current: "ask" },
       models: { current: "small", available: [{ id: "small" }, { id: "large" }] },
-      commands: [{ name: "plan", hint: "the goal" }, { name: "edit" }, { name: "model" }, { name: "run" }],
+      commands: [{ name: "plan", hint: "the goal" }, { name: "edit" }, { name: "ask" }, { name: "model" }, { name: "run" }],
     });
     const { id: conversationId } = head()!;
     panel.send({ type: "model", conversationId, modelId: "large" });
@@ -138,6 +138,48 @@ describe("the agent", () => {
     const plans = panel.items().filter(({ kind }) => kind === "plan");
     const statuses = plans.map((plan) => plan.kind === "plan" && plan.entries.map(({ status }) => status));
     expect(statuses).toEqual([["completed", "completed", "in_progress"]]);
+    await panel.close();
+  });
+
+  test("asks again in another conversation, and when a person takes a permission back", async () => {
+    writeFileSync(join(daemon.workspace, "agent.mjs"), await readScriptedAgent());
+    await startSession(daemon, { agent: agentOf(process.execPath, "agent.mjs") });
+    const panel = await openPanel(daemon);
+    const head = () => panel.messages.findLast((message) => message.type === "conversation")!.conversation;
+    const waiting = () => panel.sees("permission", ({ outcome }) => outcome === null);
+    const said = (text: string) => panel.sees("assistant", (item) => item.text === text);
+
+    panel.send({ type: "prompt", requestId: "1", text: "/ask touch three" });
+    const asked = await waiting();
+    expect(asked.options.map(({ name }) => name)).toEqual([
+      "allow_once",
+      "reject_once",
+      "Always allow running commands in this conversation",
+    ]);
+    const conversationId = head().id;
+    panel.send({ type: "answer", conversationId, itemId: asked.id, optionId: asked.options[2]!.id });
+    await panel.turnEnds();
+    // The agent itself never hears "always".
+    await said("The answer is allow_once.");
+    expect(head().alwaysAllowed).toEqual(["running commands"]);
+    panel.send({ type: "prompt", requestId: "2", conversationId, text: "/ask touch four" });
+    expect(await panel.turnEnds()).toMatchObject({ stopReason: "end_turn" });
+
+    panel.send({ type: "prompt", requestId: "3", text: "/ask touch five" });
+    const elsewhere = await waiting();
+    panel.send({ type: "answer", conversationId: head().id, itemId: elsewhere.id, optionId: "reject_once" });
+    await panel.turnEnds();
+    await said("The answer is reject_once.");
+
+    panel.send({ type: "disallow", conversationId, action: "running commands" });
+    panel.send({ type: "prompt", requestId: "4", conversationId, text: "/ask touch six" });
+    await waiting();
+    expect((await daemon.fetch("/agent/conversations")).json.conversations.map(({ alwaysAllowed }) => alwaysAllowed)).toEqual([[], []]);
+    panel.send({ type: "cancel", conversationId });
+    await panel.turnEnds();
+
+    panel.send({ type: "rename", conversationId, title: "  Three files " });
+    await expect.poll(() => head()).toMatchObject({ title: "Three files", renamed: true });
     await panel.close();
   });
 });

@@ -212,6 +212,8 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       commands: [],
       queue: [],
       modelWait: null,
+      renamed: false,
+      alwaysAllowed: [],
     };
     return add({ head, sessionId: null, items: [] });
   }

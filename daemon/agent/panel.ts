@@ -9,6 +9,7 @@ import { parsePrompt } from "./prompts/prompt-content.ts";
 import type { Thread } from "./thread.ts";
 
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
+const MAX_TITLE = 200;
 
 type Allows = (command: AgentCommand["type"]) => boolean;
 
@@ -70,6 +71,15 @@ export function attachPanel(agent: Agent, socket: WebSocket, allows: Allows): vo
         return await agent.turns.cancel(thread(command.conversationId));
       case "answer":
         return agent.turns.answer(thread(command.conversationId), text(command.itemId, "itemId"), text(command.optionId, "optionId"));
+      case "disallow": {
+        const { live } = thread(command.conversationId);
+        return live.changeHead({ alwaysAllowed: live.head.alwaysAllowed.filter((action) => action !== command.action) });
+      }
+      case "rename": {
+        const title = text(command.title, "title").trim().slice(0, MAX_TITLE);
+        if (title === "") throw badRequest("title must not be empty");
+        return thread(command.conversationId).live.changeHead({ title, renamed: true });
+      }
       case "mode":
         return await agent.sessions.setMode(thread(command.conversationId), await agent.runner.connect(), text(command.modeId, "modeId"));
       case "model":

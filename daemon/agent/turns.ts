@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { methods, RequestError, type RequestPermissionRequest, type RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import type { ConversationItem, PermissionItem, Prompt, PromptRequest, StopReason } from "@berth/contract/agent.ts";
+import type { ConversationItem, Prompt, PromptRequest, StopReason } from "@berth/contract/agent.ts";
 import { AppError, isAppError } from "@berth/contract/errors.ts";
-import { badRequest } from "../http/errors.ts";
 import { withTimeout } from "../io/with-timeout.ts";
 import { type AgentSessions, AUTH_REQUIRED } from "./agent-sessions.ts";
 import type { Checkpoints } from "./checkpoints/checkpoints.ts";
@@ -11,6 +10,7 @@ import type { LiveConversation } from "./conversations/conversation.ts";
 import { newTurnModel } from "./model/turn-model.ts";
 import type { ImageStore } from "./prompts/image-store.ts";
 import { promptContent } from "./prompts/prompt-content.ts";
+import { answerPermission, askPermission } from "./permissions.ts";
 import type { Runner } from "./runner.ts";
 import { afterStop, type Thread, type Turn } from "./thread.ts";
 import { trackTurn } from "./turn-changes/turn-changes.ts";
@@ -43,7 +43,7 @@ const EXIT_REPORT_MS = 1000;
 
 export function createTurns({ runner, sessions, checkpoints, images, workspace, onTurnEnd }: TurnsDeps): Turns {
   const inProgress = new Set<Turn>();
-  return { prompt, cancel, interrupt, answer, ask, prepare };
+  return { prompt, cancel, interrupt, answer: answerPermission, ask: askPermission, prepare };
 
   // Resolves when the turn has ended. Its items are published as they arrive.
   async function prompt(thread: Thread, given: Prompt, { permissions = "ask" }: Pick<PromptRequest, "permissions"> = {}): Promise<void> {
@@ -165,34 +165,6 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
     loadedIn.kill();
   }
 
-  async function ask(thread: Thread, { toolCall, options }: RequestPermissionRequest): Promise<RequestPermissionResponse> {
-    const { turn, live } = thread;
-    const tool = live.tool(toolCall);
-    const choices = options.slice(0, 20).map(({ optionId, name, kind }) => ({ id: optionId, name, kind }));
-    if (!turn || turn.cancelled) return { outcome: { outcome: "cancelled" } };
-    const decided = decide(turn.permissions, choices);
-    const item = live.add({
-      kind: "permission",
-      toolItemId: tool.id,
-      title: tool.title,
-      options: choices,
-      outcome: decided ? { type: "selected", optionId: decided.id } : null,
-    });
-    if (decided) return { outcome: { outcome: "selected", optionId: decided.id } };
-    const outcome = await new Promise<PermissionItem["outcome"]>((resolve) => turn.waiting.set(item.id, resolve));
-    turn.waiting.delete(item.id);
-    live.replace({ ...item, outcome } as ConversationItem);
-    return { outcome: outcome?.type === "selected" ? { outcome: "selected", optionId: outcome.optionId } : { outcome: "cancelled" } };
-  }
-
-  function answer(thread: Thread, itemId: string, optionId: string): void {
-    const item = thread.live.items.get(itemId);
-    const settle = thread.turn?.waiting.get(itemId);
-    if (item?.kind !== "permission" || !settle) throw new AppError("agent_answered");
-    if (!item.options.some((option) => option.id === optionId)) throw badRequest("optionId is not one of the options");
-    settle({ type: "selected", optionId });
-  }
-
   // Prefers the agent's own message. Error codes mean nothing to the user.
   function explain(error: unknown): string {
     if (!(error instanceof RequestError)) return messageOf(error);
@@ -221,12 +193,6 @@ const toError = (error: unknown) => (error instanceof Error ? error : new Error(
 
 async function isRejected(promise: Promise<never>): Promise<boolean> {
   return await Promise.race([promise, Promise.resolve(false)]).catch(() => true);
-}
-
-// Prefers the option for this one time over the permanent one.
-function decide(permissions: Turn["permissions"], options: PermissionItem["options"]): PermissionItem["options"][number] | undefined {
-  if (permissions === "ask") return undefined;
-  return options.find(({ kind }) => kind === `${permissions}_once`) ?? options.find(({ kind }) => kind.startsWith(permissions));
 }
 
 // A cancelled or failed turn may leave tools that are still marked as running.

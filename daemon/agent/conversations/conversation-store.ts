@@ -64,13 +64,9 @@ function parse(path: string): (SavedConversation & { lines: number }) | null {
   }
   if (!saved || !/^conv_[0-9a-f]{16}$/.test(saved.head.id)) return null;
   // A conversation of an earlier version lacks these fields.
-  const { models = null, commands = [], queue = [] } = saved.head as Partial<Conversation>;
-  return {
-    ...saved,
-    head: { ...saved.head, models, commands, queue, busy: false, modelWait: null },
-    items: [...items.values()].map(upgrade),
-    lines,
-  };
+  const { models = null, commands = [], queue = [], renamed = false, alwaysAllowed = [] } = saved.head as Partial<Conversation>;
+  const head = { ...saved.head, models, commands, queue, renamed, alwaysAllowed, busy: false, modelWait: null };
+  return { ...saved, head, items: [...items.values()].map(upgrade), lines };
 }
 
 // Tools of an earlier version have diffs with two texts instead of hunks.

@@ -85,7 +85,7 @@ export function createConversation({ head, items: known, workspace, onChange }: 
       case "available_commands_update":
         return changeHead({ commands: commandsOf(update.availableCommands) });
       case "session_info_update":
-        if (update.title) changeHead({ title: update.title.slice(0, 200) });
+        if (update.title && !head.renamed) changeHead({ title: update.title.slice(0, 200) });
         return;
       case "usage_update":
         changeHead({

@@ -1,6 +1,6 @@
 // An agent without a model, for capabilities that the real ones lack. It speaks the Agent Client Protocol over standard input and
 // output, and needs nothing but Node. The command /plan makes and follows a plan, /edit changes the first and the last line of a file,
-// /run runs a command and waits for it, /model asks the model at OPENAI_BASE_URL like goose, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
+// /ask asks for permission like goose, /run runs a command and waits for it, /model asks the model at OPENAI_BASE_URL like goose, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -37,6 +37,7 @@ const methods = {
     const availableCommands = [
       { name: "plan", description: "Make a plan and follow it", input: { hint: "the goal" } },
       { name: "edit", description: "Change a file", input: { hint: "path" } },
+      { name: "ask", description: "Ask for permission", input: { hint: "command" } },
       { name: "model", description: "Ask the model", input: { hint: "path" } },
       { name: "run", description: "Run a command", input: { hint: "command" } },
     ];
@@ -54,6 +55,7 @@ const methods = {
   "session/prompt"({ sessionId, prompt }) {
     const { mode, model } = sessions.get(sessionId);
     const [{ text }] = prompt;
+    if (text.startsWith("/ask ")) return askPermission(sessionId, text.slice("/ask ".length));
     if (text.startsWith("/model ")) return askModel(sessionId, text.slice("/model ".length));
     if (text.startsWith("/run ")) return run(sessionId, text.slice("/run ".length));
     if (text.startsWith("/plan")) followPlan(sessionId);
@@ -100,6 +102,20 @@ function run(sessionId, command) {
   });
 }
 
+const questions = new Map();
+
+async function askPermission(sessionId, command) {
+  const id = `question-${questions.size + 1}`;
+  const call = { toolCallId: id, title: `shell · ${command}`, kind: "other", rawInput: { command } };
+  const options = ["allow_always", "allow_once", "reject_once", "reject_always"].map((kind) => ({ optionId: kind, name: kind, kind }));
+  const answer = new Promise((resolve) => questions.set(id, resolve));
+  send({ id, method: "session/request_permission", params: { sessionId, toolCall: { ...call, status: "pending" }, options } });
+  const { outcome } = await answer;
+  update(sessionId, { sessionUpdate: "tool_call_update", toolCallId: id, status: "completed" });
+  say(sessionId, `The answer is ${outcome.optionId ?? outcome.outcome}.`);
+  return { stopReason: "end_turn" };
+}
+
 // Like goose: a request without tools for the title, then one for the answer. It retries whatever the error is, and in the end it
 // describes the error in prose with the address, or asks for a sign-in. A cancel ends the retries.
 async function askModel(sessionId, path) {
@@ -129,7 +145,8 @@ async function askModel(sessionId, path) {
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params } = JSON.parse(line);
+  const { id, method, params, result: answer } = JSON.parse(line);
+  if (answer) questions.get(id)?.(answer);
   if (method === "session/cancel") sessions.get(params.sessionId)?.cancel?.();
   if (id === undefined || method === undefined) return;
   const handle = methods[method];

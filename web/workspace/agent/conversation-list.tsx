@@ -1,7 +1,9 @@
-import { ChevronDown } from "lucide-react";
+import { ChevronDown, Download, Pencil } from "lucide-react";
 import { useRef, useState } from "react";
+import { useWorkspace } from "../state/context.ts";
 import { useAgent, useAgentState } from "../state/use-agent.ts";
 import { Menu } from "../parts/menu.tsx";
+import { exportConversation } from "./conversation/export-conversation.ts";
 
 export function ConversationList() {
   const agent = useAgent();
@@ -11,11 +13,25 @@ export function ConversationList() {
   const current = useAgentState((view) => view.current);
   const button = useRef<HTMLButtonElement>(null);
   const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
-  const title = conversations.find(({ id }) => id === current)?.title ?? "New conversation";
+  const [renaming, setRenaming] = useState(false);
+  const { mayEdit } = useWorkspace();
+  const items = useAgentState((view) => (view.current === null ? undefined : view.items[view.current]));
+  const shown = conversations.find(({ id }) => id === current);
+  const title = shown?.title ?? "New conversation";
   const openMenu = () => {
     const box = button.current?.getBoundingClientRect();
     if (box) setMenuAt({ x: box.left, y: box.bottom + 2 });
   };
+  if (renaming && shown)
+    return (
+      <TitleField
+        title={shown.title}
+        onDone={(name) => {
+          setRenaming(false);
+          if (name !== null) agent.rename(shown.id, name);
+        }}
+      />
+    );
   return (
     <>
       <button
@@ -35,12 +51,48 @@ export function ConversationList() {
           label="Conversations"
           at={menuAt}
           onClose={() => setMenuAt(null)}
-          items={conversations.slice(0, 30).map((conversation) => ({
-            label: conversation.busy ? `${conversation.title} …` : conversation.title,
-            run: () => agent.show(conversation.id),
-          }))}
+          items={[
+            ...(shown && mayEdit ? [{ label: "Rename", icon: <Pencil size={14} />, run: () => setRenaming(true) }] : []),
+            ...(shown && items
+              ? [{ label: "Export as Markdown", icon: <Download size={14} />, run: () => exportConversation(shown, items) }]
+              : []),
+            ...conversations.slice(0, 30).map((conversation, index) => ({
+              id: conversation.id,
+              label: conversation.busy ? `${conversation.title} …` : conversation.title,
+              current: conversation.id === current,
+              divided: index === 0 && shown !== undefined,
+              run: () => agent.show(conversation.id),
+            })),
+          ]}
         />
       )}
     </>
+  );
+}
+
+// Enter and leaving the field keep the new title, Escape does not.
+function TitleField({ title, onDone }: { title: string; onDone: (title: string | null) => void }) {
+  const [text, setText] = useState(title);
+  const isDone = useRef(false);
+  const finish = (name: string) => {
+    if (isDone.current) return;
+    isDone.current = true;
+    onDone(name.trim() === "" || name === title ? null : name.trim());
+  };
+  return (
+    <input
+      className="field grow"
+      aria-label="Title of the conversation"
+      autoFocus
+      maxLength={200}
+      value={text}
+      onChange={({ currentTarget }) => setText(currentTarget.value)}
+      onFocus={({ currentTarget }) => currentTarget.select()}
+      onBlur={() => finish(text)}
+      onKeyDown={({ key }) => {
+        if (key === "Enter") finish(text);
+        if (key === "Escape") finish(title);
+      }}
+    />
   );
 }

@@ -5,3 +5,11 @@ export function download(url: string, path: string): void {
   link.download = path.slice(path.lastIndexOf("/") + 1);
   link.click();
 }
+
+const KEEP_MS = 60_000;
+
+export function saveAs(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  download(url, name);
+  setTimeout(() => URL.revokeObjectURL(url), KEEP_MS);
+}

@@ -2,6 +2,7 @@ import { ArrowUp, ImagePlus, ListEnd, Square } from "lucide-react";
 import { useEffect, useRef, type FormEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
 import { useAgent, useAgentState } from "../../state/use-agent.ts";
+import { AllowedTools } from "./allowed-tools.tsx";
 import { Attachments } from "./attachments.tsx";
 import { Choices } from "./choices.tsx";
 import { EditingNote } from "./editing-note.tsx";
@@ -54,6 +55,7 @@ export function Composer({ disabled }: { disabled: boolean }) {
           {refusal}
         </p>
       )}
+      {conversation && <AllowedTools conversation={conversation} />}
       {conversation && <QueueList conversation={conversation} />}
       <EditingNote onCancel={cancelEditing} />
       <div className="box">

@@ -1,4 +1,4 @@
-import { ArrowDown, Brain, CircleAlert, History as HistoryIcon, Info, ListTodo } from "lucide-react";
+import { ArrowDown, Brain, CircleAlert, History as HistoryIcon, Hourglass, Info, ListTodo } from "lucide-react";
 import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject, type UIEvent } from "react";
 import type { ConversationItem } from "@berth/contract/agent.ts";
 import { useWorkspace } from "../../state/context.ts";
@@ -7,6 +7,7 @@ import { Markdown } from "../../parts/markdown.tsx";
 import { changesLast } from "./changes-last.ts";
 import { ChangesCard } from "./changes-card.tsx";
 import { CopyButton } from "./copy-button.tsx";
+import { describeModelWait } from "./model-wait.ts";
 import { PermissionRequest } from "./permission-request.tsx";
 import { Plan } from "./plan.tsx";
 import { SaidMessage } from "./said-message.tsx";
@@ -17,6 +18,7 @@ export function ConversationItems({ conversationId, items }: { conversationId: s
   const list = useRef<HTMLDivElement>(null);
   const { atEnd, onScroll, scrollToEnd } = useEndOf(list, items.findLast(({ kind }) => kind === "user" || kind === "restore")?.id);
   const busy = useAgentState(({ conversations }) => conversations.find(({ id }) => id === conversationId)?.busy ?? false);
+  const modelWait = useAgentState(({ conversations }) => conversations.find(({ id }) => id === conversationId)?.modelWait ?? null);
   const lastSaid = items.findLast(({ kind }) => kind === "user")?.id;
   return (
     <div className="items-frame">
@@ -26,6 +28,12 @@ export function ConversationItems({ conversationId, items }: { conversationId: s
             <Item key={item.id} conversationId={conversationId} item={item} isLastSaid={item.id === lastSaid} busy={busy} />
           ))}
           {busy && <div className="working" role="status" aria-label="The agent is working" />}
+          {modelWait && (
+            <p className="agent-notice wait" role="status">
+              <Hourglass size={14} />
+              {describeModelWait(modelWait)}
+            </p>
+          )}
         </div>
       </div>
       {!atEnd && (
@@ -116,7 +124,7 @@ function Item({ conversationId, item, isLastSaid, busy }: ItemProps): ReactNode 
       return <PermissionRequest conversationId={conversationId} item={item} />;
     case "notice":
       return (
-        <p className={`agent-notice ${item.level}`}>
+        <p className={`agent-notice ${item.level}`} role={item.level === "error" ? "alert" : undefined}>
           {item.level === "error" ? <CircleAlert size={14} /> : <Info size={14} />}
           {item.text}
         </p>

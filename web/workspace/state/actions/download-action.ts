@@ -1,5 +1,5 @@
 import { readBlob } from "../../connection/read-blob.ts";
-import { download } from "../../browser/download.ts";
+import { download, saveAs } from "../../browser/download.ts";
 import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../workspace.ts";
 
@@ -31,19 +31,11 @@ async function downloadUrl({ api, transfers, notices }: Workspace, { from, name 
           await response.body?.cancel();
           return download(api.urlOf(from), name);
         }
-        save(await readBlob(response, report), name);
+        saveAs(await readBlob(response, report), name);
       } catch (error) {
         if (!signal.aborted) throw error;
         notices.info(`The download of ${name} was cancelled.`);
       }
     }),
   );
-}
-
-const KEEP_MS = 60_000;
-
-function save(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  download(url, name);
-  setTimeout(() => URL.revokeObjectURL(url), KEEP_MS);
 }

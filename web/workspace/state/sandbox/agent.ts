@@ -129,6 +129,8 @@ export function createAgent({ api, notices, mayEdit }: { api: Api; notices: Noti
     dropReturnedPrompt: () => store.setState({ returnedPrompt: null }),
     cancel: (conversationId: string) => send({ type: "cancel", conversationId }),
     answer: (conversationId: string, itemId: string, optionId: string) => send({ type: "answer", conversationId, itemId, optionId }),
+    disallow: (conversationId: string, action: string) => send({ type: "disallow", conversationId, action }),
+    rename: (conversationId: string, title: string) => send({ type: "rename", conversationId, title }),
     setMode: (conversationId: string, modeId: string) => send({ type: "mode", conversationId, modeId }),
     setModel: (conversationId: string, modelId: string) => send({ type: "model", conversationId, modelId }),
     remove: (conversationId: string) => send({ type: "delete", conversationId }),

@@ -16,6 +16,8 @@ const conversation = (id: string, updatedAtMs: number): Conversation => ({
   commands: [],
   queue: [],
   modelWait: null,
+  renamed: false,
+  alwaysAllowed: [],
 });
 const says = (id: string, text: string): ConversationItem => ({ id, atMs: 0, kind: "assistant", text });
 const after = (view: AgentView, ...messages: AgentMessage[]) => messages.reduce(updateAgentView, view);
