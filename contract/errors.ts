@@ -66,6 +66,7 @@ export const ERRORS = {
     message: "There is no capacity for another sandbox at the moment",
     retryAfterSeconds: 10,
   },
+  too_many_connections: { status: 503, retryable: true, message: "The server has too many open connections", retryAfterSeconds: 5 },
   store_unavailable: { status: 503, retryable: true, message: "The database does not answer", retryAfterSeconds: 2 },
   engine_unavailable: {
     status: 503,

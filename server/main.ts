@@ -29,6 +29,7 @@ import { createVolumes } from "./sessions/volumes/volumes.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
 import { readPartner } from "./keys/partners.ts";
 import { DEMO_PARTNER, seedDemo } from "./keys/seed.ts";
+import { describeLowLimit, maxConnectionsFor, readOpenFileLimit } from "./open-files.ts";
 import { createDaemonLinks } from "./daemon-link/daemon-links.ts";
 import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
@@ -108,6 +109,9 @@ export async function startServer(
 
   const host = opening.use(await claimHost(config.dataDir));
   const storeFile = join(config.dataDir, "berth.db");
+  const openFiles = readOpenFileLimit();
+  const lowLimit = describeLowLimit(openFiles);
+  if (lowLimit !== undefined) log.warn("server.few_open_files", { message: lowLimit });
   const templates = loadTemplates(config.templatesFile ?? undefined);
   const store = opening.use(await openStore({ url: config.databaseUrl, file: storeFile, log }));
   const secrets = createSecrets(await loadMasterKeys(config, { isNewStore: !(await hasPartners(store.db)) }));
@@ -295,6 +299,7 @@ export async function startServer(
           (await examineServer(config, { store, driver, home })).map((finding) => ({ ...finding, cure: finding.cure ?? null })),
       },
       mount: gateway,
+      maxConnections: maxConnectionsFor(openFiles),
       closeMs: CLOSE_MS[driver.traits.hostBound ? "local" : "cluster"],
     }),
   );

@@ -3,6 +3,7 @@ import { findAgent, probeAgents } from "../agents/installed.ts";
 import { describeConfig, type Config } from "../config/config.ts";
 import { probeDrivers, RUNTIME_DIR } from "../drivers/index.ts";
 import { diskLevelOf, readDiskSpace, type DiskLevel } from "../disk-space.ts";
+import { describeLowLimit, readOpenFileLimit } from "../open-files.ts";
 import { loadTemplates } from "../templates.ts";
 import type { Finding } from "./finding.ts";
 
@@ -17,12 +18,18 @@ export async function checkMachine(config: Config, warnings: readonly string[]):
   return [
     ...settings,
     ...warnings.map((warning): Finding => ({ topic: "setting", state: "note", text: warning })),
+    ...checkOpenFiles(),
     ...(await checkDataFolder(config)),
     ...checkTemplates(config),
     ...drivers,
     ...(await checkAgents(config, used ?? config.driver)),
     checkModel(config),
   ];
+}
+
+function checkOpenFiles(): Finding[] {
+  const text = describeLowLimit(readOpenFileLimit());
+  return text === undefined ? [] : [{ topic: "open files", state: "note", text }];
 }
 
 async function checkDataFolder({ dataDir, diskReserveMib }: Config): Promise<Finding[]> {

@@ -83,6 +83,8 @@ export interface AppDeps {
   mount?: Mount;
   // How long requests in flight may take when the server stops.
   closeMs: number;
+  // Absent: no limit.
+  maxConnections?: number;
 }
 
 export interface App extends AsyncDisposable {
@@ -112,7 +114,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   });
 
   compileSerializersLater(app);
-  const connections = watchConnections(app.server);
+  const connections = watchConnections(app.server, deps.maxConnections);
   app.setErrorHandler((error, request, reply) => replyWithError(log, error, request, reply));
   const buckets = store.engine === "postgres" ? createSharedBuckets(store, clock, log) : createMemoryBuckets(clock);
   labelRouteWork(app);

@@ -43,3 +43,20 @@ test("a request that never ends does not keep the server open", async () => {
   using _closing = connections.begin(100);
   await closed;
 });
+
+test("above the limit, idle connections are closed for new ones, and if all are busy, a new one gets 503", async () => {
+  const server = createServer(() => {});
+  watchConnections(server, 2);
+  const open = await listen(server);
+  const silent = await open();
+  const busy = [await open(), await open()];
+  // The silent one had to go.
+  expect(await text(silent)).toBe("");
+  for (const socket of busy) {
+    socket.on("error", () => {}).write("GET / HTTP/1.1\r\nhost: berth\r\n\r\n");
+    await once(server, "request");
+  }
+  expect(await text(await open())).toMatch(/^HTTP\/1\.1 503 [^]*x-error-code: too_many_connections/);
+  server.closeAllConnections();
+  await once(server.close(), "close");
+});
