@@ -21,6 +21,13 @@ export interface ConnectOptions {
   countOutput: (bytes: number) => number;
   // Called for bytes from the caller, except answers to pings.
   onInput: () => void;
+  // Why the daemon has disconnected, if it did so without a close frame.
+  whyClosed: () => Promise<CloseReason>;
+}
+
+export interface CloseReason {
+  code: number;
+  reason: string;
 }
 
 interface HandshakenSocket {
@@ -40,6 +47,7 @@ export function connectSockets({
   silenceMs,
   countOutput,
   onInput,
+  whyClosed,
 }: ConnectOptions): ConnectedSockets {
   const daemon = fromDaemon.socket;
   const reading = createReadSwitch(daemon);
@@ -69,7 +77,7 @@ export function connectSockets({
     if (frames.closing) return endSocket(caller);
     // The daemon disconnected without a close frame, usually because a pause has begun. Wait for the pause to complete:
     // the session cache then closes the socket with the right code.
-    setTimeout(() => close(1011, "the sandbox does not answer"), PAUSE_GRACE_MS).unref();
+    setTimeout(() => void whyClosed().then(({ code, reason }) => close(code, reason)), PAUSE_GRACE_MS).unref();
   });
 
   function close(code: number, reason: string): void {

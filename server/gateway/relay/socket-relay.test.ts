@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
+import { CLOSE } from "@berth/contract/daemon.ts";
 import { openGateway, openStream, type TestGateway } from "../testing/test-gateway.ts";
 
 describe("a WebSocket of the workspace", () => {
@@ -132,6 +133,24 @@ describe("a WebSocket of the workspace", () => {
     gateway.links.forget(gateway.sandboxId);
     setTimeout(() => gateway.setStatus("paused"), 50);
     expect((await closed)[0]).toBe(4409);
+  });
+
+  test("closes as paused however long the pause takes, and as destroyed before the sandbox is gone", async () => {
+    await using gateway = await openGateway();
+    await serveSockets(gateway, (socket) => socket.send("hello"));
+    const closeIn = async (state: "pausing" | "destroying") => {
+      gateway.setStatus("running");
+      const socket = await connectTo(gateway);
+      await once(socket, "message");
+      const closed = once(socket, "close");
+      gateway.session.state = state;
+      gateway.links.forget(gateway.sandboxId);
+      return closed;
+    };
+    const pausing = closeIn("pausing");
+    setTimeout(() => gateway.setStatus("paused"), 700);
+    expect((await pausing)[0]).toBe(4409);
+    expect((await closeIn("destroying"))[0]).toBe(CLOSE.sessionDestroyed);
   });
 
   test("closes with 1011 if the daemon disconnects without a close frame", async () => {

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { SandboxId } from "@berth/contract";
+import { isAppError, type SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import { SECOND, type Clock } from "../../clock.ts";
-import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Refused, Upgraded } from "../../daemon-link/link-upgrade.ts";
 import type { CachedSession, SessionCache } from "../access/session-cache.ts";
-import { connectSockets, type ConnectedSockets } from "./connected-sockets.ts";
+import { connectSockets, type CloseReason, type ConnectedSockets } from "./connected-sockets.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
+import type { SessionLinks } from "./session-links.ts";
 import type { Span } from "../../tracing/span.ts";
 import { acceptHandshake } from "./websocket-handshake.ts";
 
@@ -41,13 +41,8 @@ export interface SocketUpgrade {
 
 export type UpgradeRefusal = CloseReason & Partial<Refused>;
 
-export interface CloseReason {
-  code: number;
-  reason: string;
-}
-
 export interface SocketRelayDeps {
-  links: Pick<DaemonLinks, "upgrade">;
+  links: Pick<SessionLinks, "upgrade" | "whyStopped">;
   sessionCache: SessionCache;
   outputLimit: OutputLimit;
   clock: Clock;
@@ -76,7 +71,9 @@ export function createSocketRelay({ links, sessionCache, outputLimit, clock }: S
 
     socket.write(acceptHandshake(request, answer.headers["sec-websocket-protocol"]));
     const countOutput = (bytes: number) => outputLimit.count(sandboxId, bytes);
-    const sockets = connectSockets({ caller: { socket, head }, daemon: answer, clock, silenceMs: 3 * PING_MS, countOutput, onInput });
+    const whyClosed = () => links.whyStopped(sandboxId).then(closeReasonForError, closeReasonForError);
+    const options = { clock, silenceMs: 3 * PING_MS, countOutput, onInput, whyClosed };
+    const sockets = connectSockets({ caller: { socket, head }, daemon: answer, ...options });
     const connected = { ...sockets, isStillAllowed };
     const siblings = bySandbox.get(sandboxId) ?? new Set();
     bySandbox.set(sandboxId, siblings.add(connected));
@@ -135,6 +132,12 @@ export function closeReasonFor(cached: CachedSession | null): CloseReason | null
   if (!cached || cached.session.status === "destroyed") return { code: CLOSE.sessionDestroyed, reason: "the session is destroyed" };
   if (cached.partner.state !== "active") return { code: CLOSE.unauthorized, reason: "access is suspended" };
   return cached.session.status === "paused" ? { code: CLOSE.sessionPaused, reason: "the session is paused" } : null;
+}
+
+function closeReasonForError(error: unknown): CloseReason {
+  if (isAppError(error, "session_paused")) return { code: CLOSE.sessionPaused, reason: "the session is paused" };
+  if (isAppError(error, "session_not_found")) return { code: CLOSE.sessionDestroyed, reason: "the session is destroyed" };
+  return { code: 1011, reason: "the sandbox does not answer" };
 }
 
 function closeReasonForRefusal({ refused }: Refused): CloseReason {
