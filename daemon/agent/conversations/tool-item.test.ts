@@ -27,7 +27,7 @@ describe("the item of a tool call", () => {
     expect(item({ status: "completed", content }, pending).content).toEqual([]);
   });
 
-  test("names the files of opencode's tools, which it reports in its own format", () => {
+  test("names the files of tools that report them in the format of their agent", () => {
     const files = [
       { filePath: "/workspace/a.ts", type: "update" },
       { filePath: "/workspace/b.ts", movePath: "/workspace/c.ts", type: "move" },
@@ -37,6 +37,8 @@ describe("the item of a tool call", () => {
     expect(item(call)).toMatchObject({ title: "a.ts, c.ts", locations: [{ path: "a.ts" }, { path: "c.ts" }] });
     const written = item({ status: "completed", kind: "edit", rawInput: { filePath: "/workspace/new.ts", content: "new" } });
     expect(written.locations).toEqual([{ path: "new.ts" }]);
+    expect(item({ kind: "edit", rawInput: { path: "/workspace/a.ts", before: "a", after: "b" } }).locations).toEqual([{ path: "a.ts" }]);
+    expect(item({ kind: "read", rawInput: { path: "." } }).locations).toEqual([]);
   });
 
   test("keeps fields that an update omits", () => {

@@ -7,8 +7,9 @@ export function touchedPaths({ locations, content, rawInput, rawOutput }: ToolCa
   const paths: unknown[] = [
     ...(locations ?? []).map(({ path }) => path),
     ...(content ?? []).map((part) => (part.type === "diff" ? part.path : undefined)),
-    // opencode's tools `write` and `edit`, and the result of its tool `apply_patch`.
+    // opencode's tools `write` and `edit`, those of goose, and the result of opencode's tool `apply_patch`.
     fieldOf(rawInput, "filePath"),
+    ...(["content", "before"].some((name) => typeof fieldOf(rawInput, name) === "string") ? [fieldOf(rawInput, "path")] : []),
     ...(Array.isArray(patched) ? patched.map((file) => fieldOf(file, "movePath") ?? fieldOf(file, "filePath")) : []),
   ];
   return [...new Set(paths.filter((path) => typeof path === "string"))];

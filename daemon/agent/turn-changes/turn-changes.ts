@@ -114,7 +114,7 @@ export function trackTurn({ checkpoints, live, promptId, before, isShared }: Tur
     const items = [...live.items.values()];
     const ofTurn = items.slice(items.findIndex(({ id }) => id === promptId) + 1);
     const paths = ofTurn.flatMap((item) =>
-      item.kind === "tool" && ["edit", "delete", "move"].includes(item.toolKind) ? item.locations.map(({ path }) => path) : [],
+      item.kind === "tool" && !["read", "search", "fetch"].includes(item.toolKind) ? item.locations.map(({ path }) => path) : [],
     );
     return [...new Set(paths)].filter((path) => path.startsWith("/") || !checkpoints.covers(path));
   }

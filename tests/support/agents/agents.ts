@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AgentSpec } from "@berth/contract";
 import { KNOWN_AGENTS, type KnownAgent } from "../../../server/agents/catalogue.ts";
 import { machine, type Missing } from "../machine.ts";
-import type { ModelReply, ModelServer } from "./model-server.ts";
+import type { ModelReply, ModelServer, ToolCall } from "./model-server.ts";
 
 // The real agents that tests run with. An entry holds the differences between agents: the tools that a model calls, and what
 // the agent reports.
@@ -14,11 +14,13 @@ export interface TestAgent {
   missing: Missing;
   // Variables that make it ask before it writes a file.
   askFirst: Record<string, string>;
-  write(path: string, content: string): ModelReply;
+  // The tool with which it must read a file before it may change it, if there is one.
+  read: ((path: string) => ToolCall) | null;
+  write(path: string, content: string): ToolCall;
   // The same for OpenAI's own models, to which some agents offer other tools.
   writeForOpenAi(path: string, content: string): ModelReply;
-  edit(path: string, before: string, after: string): ModelReply;
-  shell(command: string): ModelReply;
+  edit(path: string, before: string, after: string): ToolCall;
+  shell(command: string): ToolCall;
   // The title of the tool call that writes a file.
   writeTitle(name: string): string;
   // How to make it ask within a conversation: the mode to choose, and the variables that this mode needs.
@@ -43,6 +45,7 @@ export const AGENTS: readonly TestAgent[] = [
     spec: KNOWN_AGENTS.goose,
     missing: machine.agent("goose"),
     askFirst: { GOOSE_MODE: "approve" },
+    read: null,
     write: (path, content) => ({ tool: "write", input: { path, content } }),
     writeForOpenAi: (path, content) => ({ tool: "write", input: { path, content } }),
     edit: (path, before, after) => ({ tool: "edit", input: { path, before, after } }),
@@ -61,6 +64,7 @@ export const AGENTS: readonly TestAgent[] = [
     spec: KNOWN_AGENTS.opencode,
     missing: machine.agent("opencode"),
     askFirst: { OPENCODE_PERMISSION: JSON.stringify({ edit: "ask" }) },
+    read: (filePath) => ({ tool: "read", input: { filePath } }),
     write: (filePath, content) => ({ tool: "write", input: { filePath, content } }),
     writeForOpenAi: (path, content) => ({
       tool: "apply_patch",

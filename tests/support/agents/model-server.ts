@@ -27,7 +27,9 @@ export type ModelReply =
   | { say: string; until?: Promise<unknown> }
   // Sends the words one by one, then keeps the connection open until the caller closes it.
   | { sayAndHang: string }
-  | { tool: string; input: Record<string, unknown> }
+  | ToolCall
+  // Several calls in one answer. Only for chat completions.
+  | { tools: ToolCall[] }
   | ModelError
   // Never answers.
   | { hang: true };
@@ -40,6 +42,11 @@ export interface ModelError {
   code?: string;
   // Seconds.
   retryAfter?: number;
+}
+
+export interface ToolCall {
+  tool: string;
+  input: Record<string, unknown>;
 }
 
 export interface ModelUsage {
@@ -115,13 +122,14 @@ async function sendChatCompletion(response: ServerResponse, { reply, usage: { in
     total_tokens: input + output,
   };
   const head = { id: "chat-1", created: 1, model: "scripted" };
-  const call =
-    "tool" in reply
-      ? { id: `call_${Date.now()}`, type: "function", function: { name: reply.tool, arguments: JSON.stringify(reply.input) } }
-      : null;
-  const finish = call ? "tool_calls" : "stop";
+  const calls = ("tools" in reply ? reply.tools : "tool" in reply ? [reply] : []).map(({ tool, input: given }, index) => ({
+    id: `call_${Date.now()}_${index}`,
+    type: "function",
+    function: { name: tool, arguments: JSON.stringify(given) },
+  }));
+  const finish = calls.length > 0 ? "tool_calls" : "stop";
   if (!isStreamed) {
-    const message = { role: "assistant", content: wordsOf(reply).join(""), ...(call ? { tool_calls: [call] } : {}) };
+    const message = { role: "assistant", content: wordsOf(reply).join(""), ...(calls.length > 0 ? { tool_calls: calls } : {}) };
     return sendJson(response, { ...head, object: "chat.completion", choices: [{ index: 0, message, finish_reason: finish }], usage });
   }
   const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) =>
@@ -129,7 +137,7 @@ async function sendChatCompletion(response: ServerResponse, { reply, usage: { in
   response.writeHead(200, { "Content-Type": "text/event-stream" });
   for await (const word of wordsInTime(reply)) chunk({ role: "assistant", content: word });
   if ("sayAndHang" in reply) return;
-  if (call) chunk({ role: "assistant", tool_calls: [{ index: 0, ...call }] });
+  for (const [index, call] of calls.entries()) chunk({ role: "assistant", tool_calls: [{ index, ...call }] });
   chunk({}, finish);
   sendEvent(response, { ...head, object: "chat.completion.chunk", choices: [], usage });
   response.end("data: [DONE]\n\n");
