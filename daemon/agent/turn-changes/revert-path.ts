@@ -64,7 +64,7 @@ export async function revertPath({ workspace, objects, differences, path, revisi
     if (!isSame(present, expected)) throw changed(present ? "The file has changed since the turn" : "The file is not there any more");
     if (expected?.kind === "folder" && next?.kind === "folder") return await setMode(path, next.mode);
     if (expected?.kind === "folder") await removeFolder(path);
-    const remaining = expected?.kind === "folder" ? undefined : expected;
+    const remaining = expected?.kind === "folder" ? undefined : present;
     if (next === undefined || next.kind === "folder") {
       if (remaining) await replace(remaining, null);
       if (next) await makeFolder(path, next.mode);
@@ -74,7 +74,7 @@ export async function revertPath({ workspace, objects, differences, path, revisi
     await makeFoldersOfTurn(side);
     const content = await contentOf(objects, next).catch(() => null);
     if (content === null) throw tooOld();
-    await replace(remaining && present, content);
+    await replace(remaining, content);
   }
 
   async function replace(present: Kept | undefined, content: Parameters<typeof replacePath>[1]["wanted"]): Promise<void> {
