@@ -1,6 +1,8 @@
 // An agent without a model, for capabilities that the real ones lack. It speaks the Agent Client Protocol over standard input and
 // output, and needs nothing but Node. The command /plan makes and follows a plan, /edit changes the first and the last line of a file,
-// /ask asks for permission like goose, /run runs a command and waits for it, /model asks the model at OPENAI_BASE_URL like goose, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
+// /overwrite replaces a file and reports it as a new one, and /ask asks for permission, both like goose, /run runs a command and waits
+// for it, /model asks the model at
+// OPENAI_BASE_URL like goose, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -60,6 +62,7 @@ const methods = {
     if (text.startsWith("/run ")) return run(sessionId, text.slice("/run ".length));
     if (text.startsWith("/plan")) followPlan(sessionId);
     else if (text.startsWith("/edit")) edit(sessionId, resolve(text.split(" ")[1]));
+    else if (text.startsWith("/overwrite")) overwrite(sessionId, resolve(text.split(" ")[1]));
     else say(sessionId, `${text} (mode ${mode}, model ${model}, parts ${prompt.map(({ type }) => type).join(" ")})`);
     return { stopReason: "end_turn" };
   },
@@ -87,6 +90,13 @@ function edit(sessionId, path) {
   const content = [{ type: "diff", path, oldText, newText }];
   update(sessionId, { sessionUpdate: "tool_call_update", toolCallId: "edit-1", status: "completed", content });
   say(sessionId, "I have changed two lines.");
+}
+
+function overwrite(sessionId, path) {
+  update(sessionId, { sessionUpdate: "tool_call", toolCallId: "write-1", title: "write", kind: "edit", status: "in_progress" });
+  writeFileSync(path, "all new\n");
+  const content = [{ type: "diff", path, oldText: null, newText: "something else\n" }];
+  update(sessionId, { sessionUpdate: "tool_call_update", toolCallId: "write-1", status: "completed", content });
 }
 
 // Like goose: in the agent's own process group, and a cancel kills only the shell.
