@@ -33,7 +33,8 @@ const MIN_FREE_INODE_SHARE = 0.01;
 // The unit of `stat`, whatever the file system uses.
 const BLOCK_BYTES = 512;
 
-export const reserveFileOf = (dataDir: string): string => join(dataDir, "disk-reserve");
+export const RESERVE_FILE = "disk-reserve";
+export const reserveFileOf = (dataDir: string): string => join(dataDir, RESERVE_FILE);
 
 export function readDiskSpace(dataDir: string, reserveMib: number): DiskSpace {
   const { bavail, blocks, bsize, files, ffree } = statfsSync(dataDir);

@@ -6,6 +6,7 @@ import { DEMO_KEY_FILE } from "@berth/server/keys/seed.ts";
 import { INSTALLATION_FILE } from "@berth/server/data-folder/installation-id.ts";
 import { RECORDS_FOLDER } from "@berth/server/sessions/quarantine/session-records.ts";
 import { cgroupPrefix, openCgroups } from "@berth/server/drivers/oci/cgroups/cgroups.ts";
+import { RESERVE_FILE } from "@berth/server/disk-space.ts";
 import { readMountPoints } from "@berth/server/drivers/host/mounts.ts";
 import { mustRun } from "@berth/server/drivers/host/run.ts";
 import { STORE_FILE } from "../installation/settings.ts";
@@ -19,6 +20,7 @@ const BERTH_FILES = new Set([
   `${STORE_FILE}-wal`,
   `${STORE_FILE}-shm`,
   ...PRIVATE_FILES,
+  RESERVE_FILE,
   "sandboxes",
   RECORDS_FOLDER,
   "snapshots",

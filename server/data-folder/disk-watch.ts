@@ -23,7 +23,7 @@ export interface DiskWatchDeps {
 
 // Another program can fill the disk at once, and what a sandbox writes until we notice has to fit into the reserve.
 const TICK_MS = 100;
-const RETAKE_MS = 5 * SECOND;
+const RETAKE_MS = 60 * SECOND;
 
 export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenBytes, clock, log }: DiskWatchDeps): Promise<DiskWatch> {
   const listeners = new Set<(level: DiskLevel) => void>();
@@ -37,7 +37,7 @@ export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenB
     const owedBytes = unwrittenBytes?.() ?? 0;
     const found = diskLevelOf(space, owedBytes);
     const next = level === "full" && found !== "enough" ? "full" : found;
-    if (next === "full") releaseDiskReserve(dataDir);
+    if (next === "full") release();
     if (next !== level) announce(next);
     // Otherwise the kernel waits for half a minute, and another program may take the space meanwhile.
     if (next === "full" && owedBytes > 0) flushing ??= flushDisks().finally(() => (flushing = undefined));
@@ -49,6 +49,11 @@ export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenB
     const { freeBytes, reserveBytes, lacksInodes } = space;
     log[next === "enough" ? "info" : "error"](`disk.${next}`, { dataDir, freeBytes, reserveBytes, lacksInodes });
     for (const listener of listeners) listener(next);
+  }
+
+  function release(): void {
+    releaseDiskReserve(dataDir);
+    nextTakeMs = 0;
   }
 
   async function take(): Promise<void> {

@@ -41,6 +41,21 @@ test("a daemon whose process id was never stored is found and killed", async () 
   rmSync(dataDir, { recursive: true, force: true });
 });
 
+test("a sandbox whose files are missing is not resumed with empty ones", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "berth-process-"));
+  const driver = createProcessDriver({ dataDir, runtimeDir: await daemonRuntime(), log: silentLog });
+  const spec = { id: newId("sbx", 1), template: DEFAULT_TEMPLATE, tokenHash: "0".repeat(64) };
+  const deadline = () => AbortSignal.timeout(30_000);
+  const workspace = join(dataDir, "sandboxes", spec.id, "workspace");
+  await driver.create(spec, deadline());
+  await driver.hibernate(spec.id, deadline());
+  rmSync(workspace, { recursive: true });
+  await expect(driver.resume(spec, deadline())).rejects.toMatchObject({ code: "disk_missing" });
+  expect(existsSync(workspace)).toBe(false);
+  await driver.destroy(spec.id, deadline());
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
 test("the daemon starts from its snapshot, and without it if another version of Node has made it", async () => {
   const commandLine = async (runtimeDir: string) => {
     const dataDir = mkdtempSync(join(tmpdir(), "berth-process-"));
