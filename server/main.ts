@@ -4,6 +4,7 @@ import { Registry } from "prom-client";
 import { AppError, type SandboxId } from "@berth/contract";
 import { SECOND, systemClock, type Clock } from "./clock.ts";
 import { baseUrlOf, type Config } from "./config/config.ts";
+import { findSandboxFault } from "./doctor/canary.ts";
 import { examineServer } from "./doctor/examine-server.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { openDriver } from "./drivers/index.ts";
@@ -310,6 +311,7 @@ export async function startServer(
   opening.use(createLoopWatch({ log, registry }));
   await sessionServices.start();
   await app.listen({ host: config.host, port });
+  opening.use(checkSandboxes(config, driver.name, log));
   const closing = opening.move();
   const close = () => {
     // First, so that load balancers stop sending requests while connections are closed.
@@ -317,6 +319,21 @@ export async function startServer(
     return closing.disposeAsync();
   };
   return { url: baseUrl, driver, demo, opensWorkspaces: localPartner !== null, close, unfinished: sessionServices.unfinished };
+}
+
+// In the background: sessions can be created meanwhile, and say themselves if they fail.
+function checkSandboxes(config: Config, driver: string, log: Log): AsyncDisposable {
+  const stop = new AbortController();
+  const checked = findSandboxFault(config, driver, stop.signal).then(
+    (fault) => fault && !stop.signal.aborted && log.error("sandbox.canary_failed", { error: fault.text, cure: fault.cure }),
+    (error: unknown) => log.warn("sandbox.canary_skipped", { error: String(error) }),
+  );
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await checked;
+    },
+  };
 }
 
 // null: the sandbox has just ended, or the engine does not answer.

@@ -24,10 +24,21 @@ async function doctor(options: { json?: boolean }): Promise<void> {
       text: `Berth ${manifest.version} on Node ${process.versions.node}, ${process.platform} ${process.arch}`,
     },
     ...(await checkMachine(config, warnings)),
+    ...(await checkCanary(config)),
     ...(await checkStore(config)),
   ];
   show(options, findings, () => toText(findings));
   if (findings.some((finding) => finding.state === "bad")) throw new Error("Some checks failed (see above).");
+}
+
+async function checkCanary(config: Config): Promise<Finding[]> {
+  const [{ runCanary }, { probeDrivers }] = await Promise.all([
+    import("@berth/server/doctor/canary.ts"),
+    import("@berth/server/drivers/index.ts"),
+  ]);
+  const used = (await probeDrivers(config)).find(({ usable }) => usable);
+  const finding = used && (await runCanary(config, used.driver));
+  return finding ? [finding] : [];
 }
 
 async function checkStore(config: Config): Promise<Finding[]> {

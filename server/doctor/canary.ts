@@ -1,0 +1,105 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { newId } from "@berth/contract";
+import type { Config } from "../config/config.ts";
+import { createDaemonLinks } from "../daemon-link/daemon-links.ts";
+import { openDriver, RUNTIME_DIR } from "../drivers/index.ts";
+import { createLocalEgress } from "../egress/local-egress.ts";
+import { silentLog } from "../log.ts";
+import { DEFAULT_TEMPLATE } from "../templates.ts";
+import type { Finding } from "./finding.ts";
+
+const TIMEOUT_MS = 60_000;
+const DISK_MB = 64;
+// Until the machine restarts. Only root writes there, and only root uses the driver oci.
+const CACHE_FILE = "/run/berth/canary.json";
+
+// Runs a sandbox with our daemon and its egress to its end, in a data folder of its own. The probe of a driver starts a container without
+// either, so it does not notice files that the sandbox's user cannot read. null: such a sandbox would cost too much with this driver.
+export async function runCanary(config: Config, driverName: string, signal = AbortSignal.timeout(TIMEOUT_MS)): Promise<Finding | null> {
+  if (driverName !== "oci" && driverName !== "process") return null;
+  const topic = "sandbox";
+  try {
+    const tookMs = await startSandbox({ ...config, driver: driverName, allowUnisolated: true }, signal);
+    return { topic, state: "good", text: `A sandbox started, ran a command and reached its proxy within ${(tookMs / 1000).toFixed(1)} s.` };
+  } catch (error) {
+    const text = `A sandbox does not work here: ${describe(error)}.`;
+    return { topic, state: "bad", text, cure: findCure() };
+  }
+}
+
+// The same, unless it has succeeded before under the same conditions. null: it works.
+export async function findSandboxFault(config: Config, driverName: string, signal: AbortSignal): Promise<Finding | null> {
+  if (driverName !== "oci") return null;
+  const conditions = describeConditions(config);
+  if (readCache() === conditions) return null;
+  const finding = await runCanary(config, driverName, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+  if (finding?.state !== "good") return finding;
+  writeFileSync(CACHE_FILE, conditions);
+  return null;
+}
+
+async function startSandbox(config: Config, signal: AbortSignal): Promise<number> {
+  const dataDir = mkdtempSync(join(tmpdir(), "berth-canary-"));
+  const startedMs = performance.now();
+  try {
+    await using driver = await openDriver({ ...config, dataDir }, silentLog);
+    const token = randomBytes(16).toString("hex");
+    await using egress = createLocalEgress({ dataDir, log: silentLog, allow: [], ownPorts: [] });
+    await using links = createDaemonLinks({ driver, tokenOf: () => token, log: silentLog });
+    const id = newId("sbx", Date.now());
+    const template = { ...DEFAULT_TEMPLATE, diskMb: DISK_MB };
+    await egress.open(id, template);
+    try {
+      await driver.create({ id, template, tokenHash: createHash("sha256").update(token).digest("hex") }, signal);
+      const [node, socket] =
+        driver.name === "oci"
+          ? ["/opt/berth/bin/node", "/run/berth-egress/proxy.sock"]
+          : [join(RUNTIME_DIR, "bin/node"), join(dataDir, "egress", id, "proxy.sock")];
+      const command = [node, "-e", ASK_PROXY, socket];
+      const headers = { "content-type": "application/json" };
+      const answer = await links.request(id, { method: "POST", path: "/exec", headers, body: JSON.stringify({ command }), signal });
+      const output = await text(answer.body);
+      if (!output.includes("answered")) throw new Error(`it does not reach its proxy (${output.trim().slice(0, 500)})`);
+      return performance.now() - startedMs;
+    } finally {
+      await driver.destroy(id, AbortSignal.timeout(TIMEOUT_MS));
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+// Any answer will do.
+const ASK_PROXY = `require("http").get({ socketPath: process.argv[1], path: "http://no.invalid/" }, () => console.log("answered"))
+  .on("error", (error) => console.log(String(error)))`;
+
+function findCure(): string {
+  const isReadable = ["", "init.sh", "bin/node"].every((name) => (statSync(join(RUNTIME_DIR, name)).mode & 0o004) !== 0);
+  return isReadable
+    ? "The log of a create has more: session.creating.failed."
+    : `The users of sandboxes cannot read ${RUNTIME_DIR}. Run: chmod -R a+rX ${RUNTIME_DIR}`;
+}
+
+// The boot of the machine, the runtime, and the files that a sandbox runs, whose time changes with their mode.
+function describeConditions({ ociRuntime }: Config): string {
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  const files = ["", "init.sh", "daemon.cjs", "bin/node"].map((name) => statSync(join(RUNTIME_DIR, name)).ctimeMs);
+  return JSON.stringify([boot, ociRuntime, process.env.PATH, RUNTIME_DIR, ...files]);
+}
+
+function readCache(): string | null {
+  try {
+    return readFileSync(CACHE_FILE, "utf8");
+  } catch {
+    return null;
+  }
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}: ${describe(error.cause)}`;
+}
