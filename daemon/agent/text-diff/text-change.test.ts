@@ -21,6 +21,8 @@ test("rejected hunks return to the lines before the turn, one by one, all togeth
   expect(reject(before, after, [1], first, [0])).toEqual(before);
   expect(reject(before, after, [0, 1])).toEqual(before);
   expect(revise(change, { reverted: new Set([0, 1]), wanted: none }, before)).toEqual({ bytes: after });
+  // Already there.
+  expect(reject(before, after, [0, 1], before)).toEqual(before);
 });
 
 test("a hunk is found in a file that has changed elsewhere, and not where the same lines occur", () => {

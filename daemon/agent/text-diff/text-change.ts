@@ -49,6 +49,8 @@ export interface Revision {
 // Changes only the hunks of a revision in the present text of the file, which may have changed elsewhere. Returns the hunks that
 // have changed since the turn instead, if there are any.
 export function revise(change: TextChange, { reverted, wanted }: Revision, present: Buffer): { bytes: Buffer } | { conflicts: number[] } {
+  // A restore may have done it already.
+  if (toBytes(textWith(change, wanted), change.unit).equals(present)) return { bytes: present };
   if (present.length > 0 && unitOf(present) !== change.unit) return { conflicts: [...wanted].filter((index) => !reverted.has(index)) };
   const expected = textWith(change, reverted);
   const lines = linesOf(present, change.unit);
