@@ -1,5 +1,8 @@
+import type { ModelWait } from "@berth/contract/agent.ts";
+import { ERRORS } from "@berth/contract/errors.ts";
 import type { Thread, Turn } from "./thread.ts";
 import type { ModelCall, ModelCallObserver } from "./model/model-forwarder.ts";
+import type { TurnModel } from "./model/turn-model.ts";
 
 export interface ModelWatchDeps {
   // The conversations with a turn in progress.
@@ -25,6 +28,7 @@ export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelCa
         if (thread.turn === turn && !turn.model.fault) thread.live.changeHead({ modelWait: { code: "model_slow" } });
       }, SLOW_AFTER_MS);
       calls.set(call, { thread, turn, slow });
+      if (turn.model.fault) thread.live.changeHead({ modelWait: nextAttempt(turn.model) });
     },
     answer(call) {
       const entry = calls.get(call);
@@ -41,9 +45,10 @@ export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelCa
       if (thread.turn !== turn || !isOfTurn(call, turn)) return;
       const before = call.hasTools && !turn.model.hasTools ? 0 : turn.model.failures;
       turn.model = { hasTools: turn.model.hasTools || call.hasTools, failures: fault ? before + 1 : 0, fault };
-      const attempt = turn.model.failures + 1;
-      const isLast = attempt > MAX_ATTEMPTS;
-      thread.live.changeHead({ modelWait: fault && !isLast ? { code: fault.code, attempt, attempts: MAX_ATTEMPTS } : null });
+      const isLast = turn.model.failures >= MAX_ATTEMPTS;
+      // After other faults few agents try again, so the next request shows whether this one does.
+      const mayRetry = fault !== null && !isLast && ERRORS[fault.code].retryable;
+      thread.live.changeHead({ modelWait: mayRetry ? nextAttempt(turn.model) : null });
       if (isLast) onGiveUp(thread, turn);
     },
     drop(call) {
@@ -58,6 +63,10 @@ export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelCa
     const active = threads();
     return active.find(({ sessionId }) => sessionId !== null && values.has(sessionId)) ?? (active.length === 1 ? active[0] : undefined);
   }
+}
+
+function nextAttempt({ fault, failures }: TurnModel): ModelWait | null {
+  return fault && { code: fault.code, attempt: failures + 1, attempts: MAX_ATTEMPTS };
 }
 
 // A request for a title says nothing about the turn, unless its agent offers no tools at all.

@@ -53,8 +53,8 @@ describe("a model that fails", () => {
     const tried = model.requests.filter(({ body }) => body.tools).length;
     expect(20 - model.script.length).toBe(status === 401 ? 1 : 5);
     expect(tried).toBeGreaterThan(0);
-    expect(waits(panel).map(({ attempt, attempts }) => `${attempt} of ${attempts}`)).toEqual(
-      status === 401 ? ["2 of 5"] : ["2 of 5", "3 of 5", "4 of 5", "5 of 5"],
+    expect([...new Set(waits(panel).map(({ attempt, attempts }) => `${attempt} of ${attempts}`))]).toEqual(
+      status === 401 ? [] : ["2 of 5", "3 of 5", "4 of 5", "5 of 5"],
     );
     expect(heads(panel).at(-1)).toMatchObject({ busy: false, modelWait: null });
     // A refused key is not a missing sign-in of the agent.
