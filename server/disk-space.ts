@@ -1,5 +1,6 @@
 import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { readFileIfReadable } from "./bounded-io/read-small-file.ts";
 
 // The free space of the file system that holds the data folder, and how much of it Berth keeps free.
 export interface DiskSpace {
@@ -48,6 +49,12 @@ export function readDiskSpace(dataDir: string, reserveMib: number): DiskSpace {
     // Some file systems have no fixed number of inodes and report 0.
     lacksInodes: files > 0 && ffree < Math.min(MIN_FREE_INODES, files * MIN_FREE_INODE_SHARE),
   };
+}
+
+// What all programs of the machine have written and the kernel still holds in memory.
+export function readUnwritten(): number {
+  const lines = (readFileIfReadable("/proc/meminfo") ?? "").matchAll(/^(?:Dirty|Writeback): +(\d+) kB$/gm);
+  return [...lines].reduce((sum, [, kib]) => sum + Number(kib) * 1024, 0);
 }
 
 // `unwrittenBytes` are in memory, and the disk must still have room for them.

@@ -1,6 +1,6 @@
 import { AppError } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
-import { diskLevelOf, readDiskSpace, type DiskLevel, type DiskSpace, type MachineDisk } from "../disk-space.ts";
+import { diskLevelOf, readDiskSpace, readUnwritten, type DiskLevel, type DiskSpace, type MachineDisk } from "../disk-space.ts";
 import type { Log } from "../log.ts";
 import { flushDisks, releaseDiskReserve, reserveForStore, takeDiskReserve } from "./disk-reserve.ts";
 
@@ -34,7 +34,7 @@ export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenB
 
   async function tick(): Promise<void> {
     space = readDiskSpace(dataDir, reserveMib);
-    const owedBytes = unwrittenBytes?.() ?? 0;
+    const owedBytes = unwrittenBytes ? readOwed(unwrittenBytes) : 0;
     const found = diskLevelOf(space, owedBytes);
     const next = level === "full" && found !== "enough" ? "full" : found;
     if (next === "full") release();
@@ -43,6 +43,9 @@ export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenB
     if (next === "full" && owedBytes > 0) flushing ??= flushDisks().finally(() => (flushing = undefined));
     if (next === "enough" && clock.now() >= nextTakeMs) await take();
   }
+
+  // Asking for every sandbox takes time, so only if the data of all programs together would not fit.
+  const readOwed = (ofSandboxes: () => number) => (diskLevelOf(space, readUnwritten()) === "enough" ? 0 : ofSandboxes());
 
   function announce(next: DiskLevel): void {
     level = next;

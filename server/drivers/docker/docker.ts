@@ -2,13 +2,13 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
+import { readUnwritten } from "../../disk-space.ts";
 import type { Log } from "../../log.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary, TakenSnapshot } from "../driver.ts";
 import { daemonBuild } from "../host/daemon-build.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
-import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { coverVolumes, describeContainer, LABEL } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
@@ -179,7 +179,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
 
     stats: (id, signal) => containers.stats(id, signal),
     images: { fetch: (name, signal) => withDriverErrors(signal, () => containers.fetchImage(name, signal)) },
-    // Only mounts of this server limit their size.
+    // Only mounts of this server limit their size. The Engine does not say what each sandbox has in memory.
     ...(boundDisks ? { volumes: storage.namedVolumes, unwrittenBytes: readUnwritten } : {}),
     dial,
 
@@ -187,10 +187,4 @@ export function createDockerDriver(options: DockerOptions): Driver {
       await engine[Symbol.asyncDispose]();
     },
   };
-}
-
-// What all programs of the machine have written and the kernel still holds in memory. The Engine does not say which part of it is ours.
-function readUnwritten(): number {
-  const lines = (readFileIfReadable("/proc/meminfo") ?? "").matchAll(/^(?:Dirty|Writeback): +(\d+) kB$/gm);
-  return [...lines].reduce((sum, [, kib]) => sum + Number(kib) * 1024, 0);
 }
