@@ -7,7 +7,7 @@ import { startBerth } from "../support/servers/berth.ts";
 import { runCliForJsonHere, type CliPlace } from "../support/servers/cli.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-test("berth doctor reports how the engine differs from the store, and the next start repairs it", async () => {
+test("berth doctor reports a sandbox that the store does not know, and the next start keeps it in quarantine", async () => {
   await daemonRuntime();
   await using server = await startBerth();
   const berth = createBerth({ baseUrl: server.url, apiKey: server.key });
@@ -16,12 +16,13 @@ test("berth doctor reports how the engine differs from the store, and the next s
   await server.stop();
   forget(join(server.dataDir, "berth.db"), forgotten.sessionId);
 
-  expect(await sandboxFindings(server)).toEqual([`${forgotten.sandboxId} belongs to no session`]);
+  expect(await findingsOf(server, "sandboxes")).toEqual([`${forgotten.sandboxId} is not known to the store`]);
   await server.start();
-  // The doctor looks at more than this, so ask it when the sandbox is gone.
-  const folder = join(server.dataDir, "sandboxes", forgotten.sandboxId);
-  await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
-  await expect.poll(() => sandboxFindings(server), { timeout: 30_000 }).toEqual(["1, as in the store"]);
+  await expect
+    .poll(() => findingsOf(server, "quarantine"), { timeout: 30_000 })
+    .toContainEqual(expect.stringContaining(`the sandbox ${forgotten.sandboxId}, found on`));
+  expect(await findingsOf(server, "sandboxes")).toEqual(["2, as in the store"]);
+  expect(existsSync(join(server.dataDir, "sandboxes", forgotten.sandboxId))).toBe(true);
   expect((await kept.exec("echo still here")).stdout).toBe("still here\n");
 }, 180_000);
 
@@ -31,7 +32,7 @@ function forget(file: string, sessionId: string): void {
   database.close();
 }
 
-async function sandboxFindings(place: CliPlace): Promise<string[]> {
+async function findingsOf(place: CliPlace, asked: string): Promise<string[]> {
   const findings = await runCliForJsonHere<{ topic: string; text: string }[]>(place, "doctor");
-  return findings.filter(({ topic }) => topic === "sandboxes").map(({ text }) => text);
+  return findings.filter(({ topic }) => topic === asked).map(({ text }) => text);
 }
