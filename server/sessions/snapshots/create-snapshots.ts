@@ -91,7 +91,8 @@ export function createSnapshots({ store, work, home, servers, onEvent, log }: Sn
     list: (partnerId, filter) => listSnapshots(store.db, { ...filter, partnerId }),
     async remove(partnerId, id, record) {
       const snapshot = await findReady(partnerId, id);
-      await work.discard(snapshot, record);
+      // Another call may delete it at the same time.
+      if (!(await work.discard(snapshot, record))) throw new AppError("snapshot_not_found");
     },
     templateOf,
     withFiles,

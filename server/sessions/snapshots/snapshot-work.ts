@@ -20,8 +20,8 @@ import type { SnapshotLimits, SnapshotRecorder } from "./snapshots.ts";
 // Makes and deletes snapshots so that a crash loses nothing: the row comes before the files and goes after them.
 export interface SnapshotWork {
   make(session: PartnerSession, options: MakeOptions): Promise<StoredSnapshot>;
-  // Deletes the files and then the row. No-op if the snapshot has changed since it was read.
-  discard(snapshot: StoredSnapshot, record?: SnapshotRecorder): Promise<void>;
+  // Deletes the files and then the row. False, and nothing happens, if the snapshot has changed since it was read.
+  discard(snapshot: StoredSnapshot, record?: SnapshotRecorder): Promise<boolean>;
 }
 
 export interface MakeOptions {
@@ -132,12 +132,13 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
     return done;
   }
 
-  async function discard(snapshot: StoredSnapshot, record?: SnapshotRecorder): Promise<void> {
+  async function discard(snapshot: StoredSnapshot, record?: SnapshotRecorder): Promise<boolean> {
     const taken = await store.transaction(async (tx) => {
-      await record?.(tx, snapshot);
-      return beginDiscard(tx, snapshot, lease(), clock.now());
+      const begun = await beginDiscard(tx, snapshot, lease(), clock.now());
+      if (begun) await record?.(tx, snapshot);
+      return begun;
     });
-    if (!taken) return;
+    if (!taken) return false;
     failpoint("snapshot_delete.begun");
     await holdPoint(snapshot.id, "snapshot_delete.begun");
     if (snapshot.partnerId !== null) onEvent(snapshot.partnerId);
@@ -150,6 +151,7 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
     }
     failpoint("snapshot_delete.deleted");
     await removeSnapshot(store.db, snapshot.id);
+    return true;
   }
 
   return { make, discard };

@@ -42,6 +42,15 @@ test("a partner finds neither the sessions nor the snapshots of another", async 
   expect(await snapshots.list("acme", { limit: 10 })).toMatchObject([{ id: snapshotId, state: "ready" }]);
 });
 
+test("of two deletions at once, one deletes the snapshot and the other does not find it", async () => {
+  await using services = await openTestSessions();
+  const { id: sessionId } = await sessionWithNote(services);
+  const { id } = await services.snapshots.take("acme", sessionId, { name: "" });
+  const results = await Promise.allSettled([services.snapshots.remove("acme", id), services.snapshots.remove("acme", id)]);
+  expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  expect(results.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "snapshot_not_found" } });
+});
+
 test("a snapshot that exceeds the space of its partner leaves nothing behind", async () => {
   await using services = await openTestSessions({ snapshotLimits: { ...LIMITS, maxSnapshotBytes: 1 } });
   const { id } = await sessionWithNote(services);
