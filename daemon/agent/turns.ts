@@ -47,7 +47,8 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
 
   // Resolves when the turn has ended. Its items are published as they arrive.
   async function prompt(thread: Thread, given: Prompt, { permissions = "ask" }: Pick<PromptRequest, "permissions"> = {}): Promise<void> {
-    await afterStop(thread);
+    // Without a turn to wait for, the new one begins at once: callers rely on it.
+    if (thread.turn?.cancelled) await afterStop(thread);
     if (thread.turn) throw new AppError("agent_busy");
     if (thread.live.full) throw new AppError("agent_conversation_full");
     const abandoned = Promise.withResolvers<never>();
