@@ -83,9 +83,12 @@ export function createSandboxes(deps: SandboxesDeps): Sandboxes {
       const relay = () => relayToApi({ links, outputLimit }, { request, response, sandboxId: session.sandboxId, path });
       await relay().catch(async (error: unknown) => {
         if (!isAppError(error, "session_paused") || response.headersSent) throw error;
-        // A pause that came after the call stands. Another server may have paused the session before, though.
-        const found = await sessionCache.get(session.sandboxId);
-        if (!found?.session.autoResume || found.session.status !== "paused" || found.session.updatedAt > arrivedMs) throw error;
+        // A pause that came after the call stands. Another server may have paused the session before, though, and a third one may have
+        // resumed it since; then only a call that changes nothing is repeated, because nothing tells when the pause was.
+        const found = (await sessionCache.get(session.sandboxId))?.session;
+        const wasPausedBefore = found?.state === "paused" && found.updatedAt <= arrivedMs;
+        const mayRepeat = wasPausedBefore || (isReading(request) && found?.state !== "paused");
+        if (!found?.autoResume || !mayRepeat) throw error;
         await sessions.wake(session.partnerId, session.id);
         if (hasBody(request)) throw new AppError("session_resuming", { message: PAUSED_BEFORE, cause: error });
         await relay();
@@ -116,5 +119,7 @@ export function createSandboxes(deps: SandboxesDeps): Sandboxes {
 }
 
 // The body may be lost, so such a request cannot be sent to the sandbox again.
+const isReading = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD";
+
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";

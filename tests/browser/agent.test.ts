@@ -85,7 +85,7 @@ describeInBrowser(
       await log(page).getByRole("button", { name: "Restore files to before this message" }).click();
       await expectVisible(log(page).getByText("Removed 1 new file."));
       expect(await workspace.read("b.rs")).toBeNull();
-      await log(page).getByRole("button", { name: "Undo", exact: true }).click();
+      await log(page).getByRole("button", { name: "Undo", exact: true }).last().click();
       await expectVisible(log(page).getByText("Restored 1 file."));
       expect(await workspace.read("b.rs")).toBe("let made = true;\n");
       // The path in the card opens the editor.

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { AgentCommand, AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
+import type { AgentCommand, AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import type { Session } from "@berth/contract";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { expect } from "vitest";
@@ -18,6 +18,14 @@ export function createAgentCalls({ api, key }: Berth, { sandboxId, sandboxUrl, s
     state,
     exec,
     becomes: (status: AgentState["status"]) => expect.poll(async () => (await state()).status, { timeout: 60_000 }).toBe(status),
+    // No turn is in progress.
+    isIdle: () =>
+      expect
+        .poll(async () => {
+          const { conversations } = (await sandbox("GET", "/agent/conversations")) as { conversations: Conversation[] };
+          return conversations.filter(({ busy }) => busy);
+        })
+        .toEqual([]),
     // Whether a process of this name runs in the sandbox.
     runs: async (name: string) => (await exec("cat /proc/[0-9]*/comm")).split("\n").includes(name),
     pause: () => api.call("POST", `/api/b2b/sessions/${sessionId}/pause`),
