@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, realpathSync, rmdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
-import { reserveFileOf } from "@berth/server/disk-space.ts";
+import { CANARY_FOLDER } from "@berth/server/doctor/canary.ts";
 import { MASTER_KEY_FILE } from "@berth/server/secrets/master-key.ts";
 import { DEMO_KEY_FILE } from "@berth/server/keys/seed.ts";
 import { INSTALLATION_FILE } from "@berth/server/data-folder/installation-id.ts";
@@ -24,7 +24,7 @@ const BERTH_FILES = new Set([
   RESERVE_FILE,
   "sandboxes",
   RECORDS_FOLDER,
-  basename(reserveFileOf("")),
+  CANARY_FOLDER,
   "snapshots",
   "volumes",
   "containers",

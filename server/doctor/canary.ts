@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { newId } from "@berth/contract";
@@ -16,6 +15,8 @@ const TIMEOUT_MS = 60_000;
 const DISK_MB = 64;
 // Until the machine restarts. Only root writes there, and only root uses the driver oci.
 const CACHE_FILE = "/run/berth/canary.json";
+// Holds a data folder for each canary, named after its driver and the process that runs it.
+export const CANARY_FOLDER = "canary";
 
 // Runs a sandbox with our daemon and its egress to its end, in a data folder of its own. The probe of a driver starts a container without
 // either, so it does not notice files that the sandbox's user cannot read. null: such a sandbox would cost too much with this driver.
@@ -23,6 +24,7 @@ export async function runCanary(config: Config, driverName: string, signal = Abo
   if (driverName !== "oci" && driverName !== "process") return null;
   const topic = "sandbox";
   try {
+    await endLeftCanaries(config);
     const tookMs = await startSandbox({ ...config, driver: driverName, allowUnisolated: true }, signal);
     return { topic, state: "good", text: `A sandbox started, ran a command and reached its proxy within ${(tookMs / 1000).toFixed(1)} s.` };
   } catch (error) {
@@ -34,6 +36,7 @@ export async function runCanary(config: Config, driverName: string, signal = Abo
 // The same, unless it has succeeded before under the same conditions. null: it works.
 export async function findSandboxFault(config: Config, driverName: string, signal: AbortSignal): Promise<Finding | null> {
   if (driverName !== "oci") return null;
+  await endLeftCanaries(config);
   const conditions = describeConditions(config);
   if (readCache() === conditions) return null;
   const finding = await runCanary(config, driverName, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
@@ -42,8 +45,27 @@ export async function findSandboxFault(config: Config, driverName: string, signa
   return null;
 }
 
+// Ends the sandboxes of canaries whose process was killed.
+export async function endLeftCanaries(config: Config): Promise<void> {
+  const root = join(config.dataDir, CANARY_FOLDER);
+  for (const name of existsSync(root) ? readdirSync(root) : []) {
+    const [driver, pid] = name.split("-") as [Config["driver"], string];
+    if (pid !== String(process.pid) && existsSync(`/proc/${pid}`)) continue;
+    const dataDir = join(root, name);
+    await destroySandboxes({ ...config, dataDir, driver, allowUnisolated: true });
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function destroySandboxes(config: Config): Promise<void> {
+  await using driver = await openDriver(config, silentLog);
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  for (const { id } of await driver.list(signal)) await driver.destroy(id, signal);
+}
+
 async function startSandbox(config: Config, signal: AbortSignal): Promise<number> {
-  const dataDir = mkdtempSync(join(tmpdir(), "berth-canary-"));
+  const dataDir = join(config.dataDir, CANARY_FOLDER, `${config.driver}-${process.pid}`);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const startedMs = performance.now();
   try {
     await using driver = await openDriver({ ...config, dataDir }, silentLog);
