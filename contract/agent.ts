@@ -140,7 +140,7 @@ export type ToolContent =
   // An edit as the agent announces it, before it is made. A finished tool has none: the item of the kind `changes` says what happened.
   | { type: "diff"; path: string; hunks: ChangeHunk[] };
 
-// The files that changed during a turn, whoever changed them: the daemon compares the files before the turn with those after it. One
+// The files that changed during a turn, by the agent or by others: the daemon compares the files before the turn with those after it. One
 // per turn that changed something, and replaced while the turn goes on.
 export interface ChangesItem {
   kind: "changes";
@@ -148,7 +148,7 @@ export interface ChangesItem {
   before: string;
   after: string | null;
   files: FileChange[];
-  // What the list leaves out, and who else may have changed files. For people.
+  // Sentences for people: files that are not listed, and others who may have changed files.
   note?: string;
 }
 
@@ -158,7 +158,7 @@ export interface FileChange {
   // Only for texts.
   linesAdded?: number;
   linesRemoved?: number;
-  // What lines cannot show: other permissions, a link, a binary file. For people.
+  // A sentence for people about a change that lines cannot show: other permissions, a link, a binary file.
   note?: string;
   // Someone saved the file in the workspace during the turn, so a part of the change may be theirs.
   saved?: true;

@@ -5,7 +5,7 @@ import { appendFileSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// What is installed and built here is read by sandboxes, whose users are others. Some machines mask that by default.
+// Sandboxes run as other users and read the files that are installed and built here. Some machines mask that by default.
 process.umask(0o022);
 
 // The output may go to a program that leaves early, such as `head`. That is no reason to stop.

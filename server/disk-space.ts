@@ -51,7 +51,7 @@ export function readDiskSpace(dataDir: string, reserveMib: number): DiskSpace {
   };
 }
 
-// What all programs of the machine have written and the kernel still holds in memory.
+// Bytes that all programs of the machine have written and the kernel still holds in memory.
 export function readUnwritten(): number {
   const lines = (readFileIfReadable("/proc/meminfo") ?? "").matchAll(/^(?:Dirty|Writeback): +(\d+) kB$/gm);
   return [...lines].reduce((sum, [, kib]) => sum + Number(kib) * 1024, 0);

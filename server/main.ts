@@ -78,7 +78,7 @@ export interface Server {
   opensWorkspaces: boolean;
   // Waits for requests in flight. Sandboxes keep running.
   close(): Promise<void>;
-  // What a close waits for, for people.
+  // The work that a close waits for, in words for the operator.
   unfinished(): string[];
 }
 

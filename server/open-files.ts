@@ -15,7 +15,7 @@ const MIN_CONNECTIONS = 16;
 // Half of the rest: a WebSocket needs a connection of the caller's and one to the sandbox.
 export const maxConnectionsFor = (openFiles: number): number => Math.max(MIN_CONNECTIONS, Math.floor((openFiles - RESERVE) / 2));
 
-// What an operator should know about the limit, or undefined if it is high enough.
+// A sentence for the operator about the limit, or undefined if it is high enough.
 export function describeLowLimit(openFiles: number): string | undefined {
   if (openFiles >= ENOUGH) return undefined;
   return `The server may open ${openFiles} files, which is enough for ${maxConnectionsFor(openFiles)} connections. Raise the limit (\`ulimit -n\`, LimitNOFILE= in systemd, --ulimit nofile= in Docker) to ${ENOUGH} or more.`;

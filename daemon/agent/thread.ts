@@ -25,7 +25,7 @@ export interface Thread {
   note: string | null;
 }
 
-// What changes while a turn runs, shown in its conversation.
+// The files that change while a turn runs, shown in its conversation.
 export interface TurnChanges {
   // Shows the changes so far, soon.
   refresh(): void;

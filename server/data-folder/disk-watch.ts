@@ -15,7 +15,7 @@ export interface DiskWatchDeps {
   reserveMib: number;
   // The SQLite database, which gets a reserve of its own. null if the store is elsewhere.
   storeFile: string | null;
-  // What sandboxes have written and the kernel still holds in memory.
+  // Bytes that sandboxes have written and the kernel still holds in memory.
   unwrittenBytes?: (() => number) | undefined;
   clock: Clock;
   log: Log;

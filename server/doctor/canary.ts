@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { newId } from "@berth/contract";
 import type { Config } from "../config/config.ts";
@@ -50,10 +50,19 @@ export async function endLeftCanaries(config: Config): Promise<void> {
   const root = join(config.dataDir, CANARY_FOLDER);
   for (const name of existsSync(root) ? readdirSync(root) : []) {
     const [driver, pid] = name.split("-") as [Config["driver"], string];
-    if (pid !== String(process.pid) && existsSync(`/proc/${pid}`)) continue;
+    if (pid !== String(process.pid) && runs(pid)) continue;
     const dataDir = join(root, name);
     await destroySandboxes({ ...config, dataDir, driver, allowUnisolated: true });
     rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+// A process that was killed is listed until its parent has noticed.
+function runs(pid: string): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
   }
 }
 
@@ -65,7 +74,8 @@ async function destroySandboxes(config: Config): Promise<void> {
 
 async function startSandbox(config: Config, signal: AbortSignal): Promise<number> {
   const dataDir = join(config.dataDir, CANARY_FOLDER, `${config.driver}-${process.pid}`);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // Doctor leaves nothing behind, also where no server has run yet.
+  const created = mkdirSync(dataDir, { recursive: true, mode: 0o700 }) ?? dataDir;
   const startedMs = performance.now();
   try {
     await using driver = await openDriver({ ...config, dataDir }, silentLog);
@@ -92,6 +102,15 @@ async function startSandbox(config: Config, signal: AbortSignal): Promise<number
     }
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
+    for (let folder = dirname(dataDir); folder.startsWith(created); folder = dirname(folder)) removeEmpty(folder);
+  }
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Another process uses it.
   }
 }
 

@@ -58,8 +58,8 @@ export interface Driver extends AsyncDisposable {
   // The resources that a sandbox uses now. `cpuMs` counts from its last start.
   stats(id: SandboxId, signal: AbortSignal): Promise<SandboxStats>;
 
-  // What sandboxes have written to their disks and the kernel still holds in memory. It is lost if the machine's disk has no room for it
-  // when the kernel writes it. Absent if a write fails at once in that case.
+  // Bytes that sandboxes have written to their disks and the kernel still holds in memory. They are lost if the machine's disk has no room for them
+  // when the kernel writes them. Absent if a write fails at once in that case.
   unwrittenBytes?(): number;
 
   // Opens a new connection to the daemon. The driver guarantees that the peer is a process of this sandbox: it follows no

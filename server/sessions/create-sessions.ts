@@ -232,7 +232,7 @@ interface Call extends ChangeOptions {
   changes?: SessionChanges;
 }
 
-// What a call changes in a session that it finds. null: nothing.
+// The changes of a call in a session that it finds. null: none.
 type Decide = (session: PartnerSession) => { trigger: Trigger; changes: SessionChanges; record?: Recorder | undefined } | null;
 
 // Each needs another step that moved the session meanwhile.

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Db } from "./schema.ts";
 
-// What an installation remembers about itself from one start to the next. The value is text or JSON, as its reader decides.
+// Facts that an installation keeps from one start to the next. Each value is text or JSON, as its reader decides.
 
 export async function readFact(db: Db, name: string): Promise<string | null> {
   const row = await db.selectFrom("facts").select("value").where("name", "=", name).executeTakeFirst();

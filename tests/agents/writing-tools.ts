@@ -52,7 +52,7 @@ export function writingTools(agent: TestAgent): WritingTool[] {
   ];
 }
 
-// What an agent's other tools never do: delete, move, replace links by files, and change permissions.
+// Changes that an agent's other tools never make: delete, move, replace links by files, and change permissions.
 const COMMANDS: Record<string, string> = {
   "made/by/agent.txt": "mkdir -p made/by && echo omega > made/by/agent.txt && chmod 700 made",
   "latin1.txt": "printf '\\\\351\\\\n' >> latin1.txt",

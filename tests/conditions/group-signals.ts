@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createApi } from "../support/servers/api.ts";
 import { runNpmStart, type NpmStart } from "../support/servers/npm-start.ts";
 
-// What happened to one server whose process group got a signal.
+// The end of one server whose process group got a signal.
 export interface Round {
   signal: NodeJS.Signals;
   // After this time since `npm start`.
@@ -13,7 +13,7 @@ export interface Round {
   wasReady: boolean;
   // How long the server, and npm and the shell around it, lived after the signal.
   tookMs: number;
-  // What the server named as unfinished when its own deadline ended it.
+  // The work that the server named as unfinished when its own deadline ended it.
   unfinished: string | null;
 }
 

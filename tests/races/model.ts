@@ -1,4 +1,4 @@
-// What a session is, as far as calls can tell, and how calls change it one after the other.
+// A session as calls see it, and how calls change it one after the other.
 export interface State {
   status: "running" | "paused" | "destroyed";
   autoResume: boolean;

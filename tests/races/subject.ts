@@ -35,7 +35,7 @@ export interface StartState {
   autoResume: boolean;
 }
 
-// What the calls of a round name.
+// The session, sandbox and snapshot that the calls of a round name.
 interface Start {
   sessionId: string;
   sandboxId: string;

@@ -5,7 +5,7 @@ import { TEMPORARY_PREFIX } from "../../files/walk.ts";
 import type { PinnedParent, Workspace } from "../../files/workspace.ts";
 import { type Kept, versionOf } from "./manifest.ts";
 
-// What a path becomes: a file, a link, or nothing.
+// The new state of a path: a file, a link, or nothing.
 export type Wanted = { kind: "file"; bytes: Uint8Array; mode: number } | { kind: "link"; target: string } | null;
 
 export interface Replacement {

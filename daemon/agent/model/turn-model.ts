@@ -1,6 +1,6 @@
 import type { ModelFault } from "./model-fault.ts";
 
-// What a turn knows about its model.
+// The model requests of one turn, as far as they have been seen.
 export interface TurnModel {
   hasTools: boolean;
   // Requests that have failed in a row.

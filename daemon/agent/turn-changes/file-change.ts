@@ -5,7 +5,7 @@ import type { ObjectStore } from "../checkpoints/object-store.ts";
 import { type LineBudget, showHunks } from "../text-diff/shown-hunks.ts";
 import { compareTexts, type TextChange } from "../text-diff/text-change.ts";
 
-// What a person sees of a difference.
+// The visible form of a difference.
 export async function describeFile(objects: ObjectStore, difference: Difference, budget: LineBudget): Promise<FileChange> {
   const { path, before, after } = difference;
   const kind = before === undefined ? "added" : after === undefined ? "deleted" : "modified";

@@ -8,7 +8,7 @@ import { revertPath } from "./revert-path.ts";
 
 export type Review = Extract<AgentCommand, { type: "review" }>;
 
-// What people decide about the changes of a turn. A rejected hunk returns to its state before the turn.
+// People's decisions about the changes of a turn. A rejected hunk returns to its state before the turn.
 export interface Reviews {
   review(thread: Thread, review: Review): Promise<void>;
 }

@@ -101,7 +101,7 @@ export function parseUpdate(body: JsonObject): SessionChange {
   };
 }
 
-// What a session has from its creation. To ignore these fields like unknown ones would seem to apply them.
+// Fields that a session has from its creation. A PATCH that ignored them, like unknown fields, would seem to apply them.
 const FIXED_FIELDS = Object.keys(CreateSession.properties).filter((field) => !Object.hasOwn(UpdateSession.properties, field));
 
 const findFixedFields = (body: JsonObject): FieldFault[] =>

@@ -76,11 +76,12 @@ export function createSnapshots({ store, work, home, servers, onEvent, log }: Sn
   };
 
   async function templateOf(partnerId: string, from: FilesFrom): Promise<string | null> {
-    const source = "snapshotId" in from ? findOwn(partnerId, from.snapshotId) : findLive(partnerId, from.sessionId);
-    return source.then(
-      ({ template }) => template,
-      () => null,
-    );
+    try {
+      const source = await ("snapshotId" in from ? findOwn(partnerId, from.snapshotId) : findLive(partnerId, from.sessionId));
+      return source.template;
+    } catch {
+      return null;
+    }
   }
 
   return {

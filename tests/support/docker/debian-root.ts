@@ -38,6 +38,7 @@ export async function debianRoot(): Promise<string> {
 }
 
 interface Package {
+  // With its architecture.
   name: string;
   version: string;
   isEssential: boolean;
@@ -47,13 +48,16 @@ interface Package {
 // The named packages, every package that Debian calls essential, and all that they need.
 async function withDependencies(names: string[]): Promise<Package[]> {
   const installed = new Map<string, Package>();
-  for (const line of (await dpkg("-W", "-f", "${Package}\\t${Version}\\t${Essential}\\t${Pre-Depends}, ${Depends}\\n"))
+  const native = process.arch === "x64" ? "amd64" : process.arch;
+  for (const line of (await dpkg("-W", "-f", "${Package}\\t${Architecture}\\t${Version}\\t${Essential}\\t${Pre-Depends}, ${Depends}\\n"))
     .trim()
     .split("\n")) {
-    const [name = "", version = "", essential, needs = ""] = line.split("\t");
+    const [name = "", architecture = "", version = "", essential, needs = ""] = line.split("\t");
+    // A machine may have packages of other architectures too.
+    if (architecture !== "all" && architecture !== native) continue;
     // Of alternatives, the first. A name without a version or an architecture: `libc6 (>= 2.36)`, `perl:any`.
     const dependencies = needs.split(",").map((need) => need.trim().split(/[ :|(]/)[0]!);
-    installed.set(name, { name, version, isEssential: essential === "yes", dependencies });
+    installed.set(name, { name: `${name}:${architecture}`, version, isEssential: essential === "yes", dependencies });
   }
   const chosen = new Set<Package>();
   const add = (name: string): void => {
@@ -62,7 +66,7 @@ async function withDependencies(names: string[]): Promise<Package[]> {
     chosen.add(found);
     found.dependencies.forEach(add);
   };
-  for (const { name, isEssential } of installed.values()) if (isEssential) add(name);
+  for (const [name, { isEssential }] of installed) if (isEssential) add(name);
   names.forEach(add);
   return [...chosen].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -16,7 +16,7 @@ export interface NpmStart extends CliPlace, AsyncDisposable {
   url: string;
   // Writes to the command's standard input.
   type(text: string): void;
-  // What the command has printed so far.
+  // The output of the command so far.
   output(): string;
   isReady(): Promise<boolean>;
   // The server's process id, or null if no server runs.

@@ -22,7 +22,7 @@ export interface VolumeSnapshots {
 export interface VolumeSnapshotsDeps {
   dataDir: string;
   volumes: Pick<Volumes, "deviceOf" | "usedBytes">;
-  // What a copy has to leave free.
+  // The space that a copy has to leave free.
   diskReserveMib: number;
 }
 

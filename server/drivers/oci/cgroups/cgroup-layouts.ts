@@ -23,7 +23,7 @@ export interface CgroupLayout {
   cpuMs(name: string): number;
   readonly background: BackgroundClass;
   stats(name: string): CgroupStats;
-  // What the group has written to files and the kernel still holds in memory. 0 if it does not exist.
+  // Bytes that the group has written to files and the kernel still holds in memory. 0 if it does not exist.
   unwrittenBytes(name: string): number;
 }
 
