@@ -9,22 +9,18 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set(
   ),
 );
 
-// Whether a header concerns only the connection to our own server. Connection may name more of them.
-export function isHopByHop(headers: ForwardedHeaders): (name: string) => boolean {
+// Removes the headers that concern only the connection to our own server. Connection may name more of them.
+export function endToEndHeaders<Headers extends ForwardedHeaders>(headers: Headers): Headers {
   const named = new Set(
     String(headers["connection"] ?? "")
       .split(",")
       .map((name) => name.trim().toLowerCase()),
   );
-  return (name) => HOP_BY_HOP.has(name) || named.has(name);
+  const kept = Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name));
+  return Object.fromEntries(kept) as Headers;
 }
 
-export function endToEndHeaders<Headers extends ForwardedHeaders>(headers: Headers): Headers {
-  const dropped = isHopByHop(headers);
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped(name))) as Headers;
-}
-
-// The header that tells the upstream where the body of a request ends. null: there is no body. It must be sent for every
+// The header that says where the body of a request ends. null: there is no body. It must be sent for every
 // method, whatever Connection names: an upstream takes the bytes of a body without it for a second request.
 export function bodyFraming(headers: ForwardedHeaders): Record<string, string> | null {
   if (headers["transfer-encoding"] !== undefined) return { "transfer-encoding": "chunked" };
