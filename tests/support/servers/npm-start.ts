@@ -63,6 +63,11 @@ export async function runNpmStart(command: string, extra: Record<string, string>
     return holder === "hidden" ? null : holder;
   };
   const url = `http://127.0.0.1:${port}`;
+  const ended = async () => {
+    // A process of the group may outlive the shell. A zombie has ended.
+    while (readProcesses().some(({ group, state }) => group === shell.pid && state !== "Z")) await delay(20);
+    await exited;
+  };
   return {
     url,
     env,
@@ -72,17 +77,14 @@ export async function runNpmStart(command: string, extra: Record<string, string>
     isReady: () => isReady(url),
     serverPid,
     signalGroup,
-    async ended() {
-      // A process of the group may outlive the shell. A zombie has ended.
-      while (readProcesses().some(({ group, state }) => group === shell.pid && state !== "Z")) await delay(20);
-      await exited;
-    },
+    ended,
     async [Symbol.asyncDispose]() {
       const pid = await serverPid();
       if (pid !== null) process.kill(pid, "SIGKILL");
       signalGroup("SIGCONT");
       signalGroup("SIGKILL");
-      await exited;
+      // The server's canary is only taken for left behind when its process has ended.
+      await ended();
       await destroySandboxes(env);
       await rm(dataDir, { recursive: true, force: true });
     },
