@@ -154,19 +154,29 @@ function testAgent(agent: TestAgent): void {
       await expect.poll(() => session.agent.ask("Still there?").then(({ text }) => text, String)).toBe("Done.");
     });
 
-    test("talks to a model over Anthropic's interface", async () => {
+    test("starts automatically only if autoStartAgent is set, and talks to a model over Anthropic's interface", async () => {
       await using other = await startBerth({
         ...settings,
         ...modelSettings(model),
         BERTH_MODEL_PROVIDER: "anthropic",
         BERTH_MODEL_BASE_URL: model.url,
       });
-      const created = await other.api.create();
+      const created = await other.api.create({ autoStartAgent: false });
+      const quiet = createAgentCalls(other, created);
+      expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
+      await quiet.pause();
+      await quiet.resume({ autoStartAgent: false });
+      expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
+      await quiet.pause();
+      await quiet.resume();
+      await quiet.becomes("ready");
+      expect(await quiet.runs(agent.name)).toBe(true);
+
       model.script = [agent.write("/workspace/hello.txt", "bonjour\n"), { say: "Voilà." }];
-      expect(wordsOf(await createAgentCalls(other, created).prompt("Write"))).toBe("Voilà.");
+      expect(wordsOf(await quiet.prompt("Write"))).toBe("Voilà.");
       expect(String(await other.api.readFile(created.sandboxId, "hello.txt"))).toBe("bonjour\n");
       model.script = [{ status: 403, error: `No access with ${MODEL_KEY}` }];
-      const refused = (await createAgentCalls(other, created).prompt("Again")).at(-1);
+      const refused = (await quiet.prompt("Again")).at(-1);
       expect(refused).toMatchObject({ stopReason: "error", code: "model_key_refused" });
       expect(model.requests.at(-1)).toMatchObject({
         path: "/v1/messages",
@@ -183,19 +193,6 @@ function testAgent(agent: TestAgent): void {
       const asked = model.requests.findLast(({ body }) => body.tools)?.body.messages;
       expect(JSON.stringify(asked)).toContain("My name is Ada");
       expect((await calls.items(conversationOf(first))).map(({ kind }) => kind)).toEqual(["user", "assistant", "user", "assistant"]);
-    });
-
-    test("starts automatically at create and resume only if autoStartAgent is set", async () => {
-      const quiet = createAgentCalls(berth, await berth.api.create({ autoStartAgent: false }));
-      expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
-      await quiet.pause();
-      await quiet.resume({ autoStartAgent: false });
-      expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
-      await quiet.pause();
-      await quiet.resume();
-      await quiet.becomes("ready");
-      expect(await quiet.runs(agent.name)).toBe(true);
-      await quiet.destroy();
     });
 
     test("learns that the session has used its tokens", async () => {

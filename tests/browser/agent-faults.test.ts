@@ -5,10 +5,16 @@ import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { expectGone, expectVisible } from "../support/browser/workspace.ts";
 
-// A model in the sandbox that always fails, in one way per path.
-const MODEL = `require("node:http").createServer((request, response) => {
+// A model in the sandbox that always fails, in one way per path. Its fourth answer waits until the file `go` exists, so that the page has
+// time to show the third retry.
+const MODEL = `const { existsSync } = require("node:fs");
+let answers = 0;
+require("node:http").createServer((request, response) => {
   const [status, code] = request.url.includes("/limited") ? [429, "slow_down"] : [400, "context_length_exceeded"];
-  request.resume().on("end", () => response.writeHead(status).end(JSON.stringify({ error: { code, message: "no" } })));
+  const isHeld = ++answers === 4;
+  const answer = () =>
+    isHeld && !existsSync("go") ? setTimeout(answer, 20) : response.writeHead(status).end(JSON.stringify({ error: { code, message: "no" } }));
+  request.resume().on("end", answer);
 }).listen(9999, "127.0.0.1");`;
 
 describeOnSharedServer("the agent panel", (suite) => {
@@ -32,6 +38,7 @@ describeOnSharedServer("the agent panel", (suite) => {
 
     await say("/model /limited");
     await expectVisible(panel.getByText("limits the number of requests. Retrying, 3 of 5."));
+    await workspace.write("go", "");
     await expectVisible(panel.getByRole("alert").getByText("limits the number of requests. Try again in a moment."));
     await expectGone(panel.getByText("Retrying"));
     await say("/model /long");
