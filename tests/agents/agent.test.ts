@@ -154,37 +154,6 @@ function testAgent(agent: TestAgent): void {
       await expect.poll(() => session.agent.ask("Still there?").then(({ text }) => text, String)).toBe("Done.");
     });
 
-    test("starts automatically only if autoStartAgent is set, and talks to a model over Anthropic's interface", async () => {
-      await using other = await startBerth({
-        ...settings,
-        ...modelSettings(model),
-        BERTH_MODEL_PROVIDER: "anthropic",
-        BERTH_MODEL_BASE_URL: model.url,
-      });
-      const created = await other.api.create({ autoStartAgent: false });
-      const quiet = createAgentCalls(other, created);
-      expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
-      await quiet.pause();
-      await quiet.resume({ autoStartAgent: false });
-      expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
-      await quiet.pause();
-      await quiet.resume();
-      await quiet.becomes("ready");
-      expect(await quiet.runs(agent.name)).toBe(true);
-
-      model.script = [agent.write("/workspace/hello.txt", "bonjour\n"), { say: "Voilà." }];
-      expect(wordsOf(await quiet.prompt("Write"))).toBe("Voilà.");
-      expect(String(await other.api.readFile(created.sandboxId, "hello.txt"))).toBe("bonjour\n");
-      model.script = [{ status: 403, error: `No access with ${MODEL_KEY}` }];
-      const refused = (await quiet.prompt("Again")).at(-1);
-      expect(refused).toMatchObject({ stopReason: "error", code: "model_key_refused" });
-      expect(model.requests.at(-1)).toMatchObject({
-        path: "/v1/messages",
-        headers: { "x-api-key": MODEL_KEY },
-        body: { model: "scripted" },
-      });
-    });
-
     test("continues the conversation after pause and resume", async () => {
       const first = await calls.prompt("My name is Ada");
       await calls.pause();

@@ -17,7 +17,7 @@ const HELD: Record<string, string[]> = {
   "fork snapshot": ["delete snapshot"],
   "patch timeoutMs": ["pause", "resume", "delete"],
 };
-const ON_BOTH = ["resume", "exec"];
+const ON_BOTH = ["resume"];
 const states = statesOf("running", "paused");
 const held = (firsts: readonly string[]) =>
   heldPairs(states).filter(({ first, second }) => firsts.includes(first) && HELD[first]?.includes(second));
