@@ -17,7 +17,7 @@ const MAX_LISTED = 100;
 const STATS_TIMEOUT_MS = 5_000;
 const MIB = 2 ** 20;
 
-// How much is in quarantine, and until when it is kept. No finding if nothing is.
+// How much is in quarantine, and until when it is kept. No finding if it is empty.
 export async function checkQuarantine({ store, driver, home }: QuarantineParts): Promise<Finding[]> {
   const entries = await listQuarantined(store.db, home);
   if (entries.length === 0) return [];

@@ -27,7 +27,7 @@ export async function addQuarantined(db: Db, { kind, id, home, session, foundAtM
   return numInsertedOrUpdatedRows === 1n;
 }
 
-// Of one home, or of all. The first ones found come first.
+// The rows of one home, or of all homes, in the order in which they were found.
 export async function listQuarantined(db: Db, home?: Home): Promise<Quarantined[]> {
   const all = db.selectFrom("quarantine").selectAll().orderBy("found_at").orderBy("id");
   const rows = await (

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { signalGroups, type Round } from "./group-signals.ts";
 
-// The long form of group-signals.test.ts: SIGINT and SIGTERM to the process group of `npm start`, at random moments of its life.
+// The long form of stop.test.ts: SIGINT and SIGTERM to the process group of `npm start`, at random moments of its life.
 const { values } = parseArgs({ options: { moments: { type: "string", default: "50" }, longest: { type: "string", default: "8000" } } });
 const moments = Array.from({ length: Number(values.moments) }, () => Math.round(Math.random() * Number(values.longest)));
 const rounds: Round[] = [];

@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { ChangesItem, ConversationItem, FileChange } from "@berth/contract/agent.ts";
 import { type Checkpoints, count, type Difference } from "../checkpoints/checkpoints.ts";
 import { type LiveConversation, newItemId } from "../conversations/conversation.ts";
@@ -27,7 +28,7 @@ const MIN_PAUSE_MS = 500;
 
 export function trackTurn({ checkpoints, live, promptId, before, isShared }: TurnChangesDeps): TurnChanges {
   const saved = new Set<string>();
-  let isOver = false;
+  const over = new AbortController();
   const itemId = newItemId();
   let isShown = false;
   let refreshing: Promise<void> | null = null;
@@ -37,7 +38,7 @@ export function trackTurn({ checkpoints, live, promptId, before, isShared }: Tur
     refresh,
     noteSave: (path) => void saved.add(path),
     async finish() {
-      isOver = true;
+      over.abort();
       await refreshing;
       const changes = await finalChanges();
       if (isShown || changes.files.length > 0 || changes.note !== undefined) live.replace(itemOf(changes));
@@ -67,7 +68,7 @@ export function trackTurn({ checkpoints, live, promptId, before, isShared }: Tur
   }
 
   async function showSoFar(): Promise<void> {
-    while (isStale && !isOver) {
+    while (isStale && !over.signal.aborted) {
       isStale = false;
       const startMs = performance.now();
       try {
@@ -79,14 +80,10 @@ export function trackTurn({ checkpoints, live, promptId, before, isShared }: Tur
       } catch (error) {
         console.error("The changes of a turn could not be found:", error);
       }
-      await pause(Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * (performance.now() - startMs)));
+      const pauseMs = Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * (performance.now() - startMs));
+      // The end of the turn ends the pause.
+      await delay(pauseMs, undefined, { signal: over.signal }).catch(() => {});
     }
-  }
-
-  // Ends early if the turn ends.
-  async function pause(ms: number): Promise<void> {
-    const endMs = performance.now() + ms;
-    while (performance.now() < endMs && !isOver) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
   async function describe(found: Difference[], after: string | null): Promise<Changes> {

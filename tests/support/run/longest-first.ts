@@ -1,7 +1,8 @@
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-// Seconds that the slowest files take on two cores of arm64, where opencode is the only agent. The list only decides the order; CONTRIBUTING.md shows it.
+// Seconds that the slowest files take on two cores of arm64, where opencode is the only agent. The list only decides the order;
+// CONTRIBUTING.md shows the first of them.
 const SLOWEST: Readonly<Record<string, number>> = {
   "tests/agents/agent.test.ts": 80,
   "tests/browser/agent.test.ts": 80,

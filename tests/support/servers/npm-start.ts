@@ -83,7 +83,7 @@ export async function runNpmStart(command: string, extra: Record<string, string>
       if (pid !== null) process.kill(pid, "SIGKILL");
       signalGroup("SIGCONT");
       signalGroup("SIGKILL");
-      // The server's canary is only taken for left behind when its process has ended.
+      // A canary counts as left behind only when the process that ran it has ended.
       await ended();
       await destroySandboxes(env);
       await rm(dataDir, { recursive: true, force: true });
