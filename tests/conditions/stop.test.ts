@@ -24,13 +24,14 @@ testWith(
   },
 );
 
-// A runtime that hangs in every new sandbox until the folder's pipe `hang` is removed.
+// A runtime that hangs in every new sandbox until the folder's pipe `hang` is removed. The probe of a server that starts works: its
+// result is not cached if another server has probed another runtime meanwhile.
 function createHangingRuntime() {
   const folder = mkdtempSync(join(tmpdir(), "berth-runtime-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [runtime, pipe] = [join(folder, "runc"), join(folder, "hang")];
   const runc = execFileSync("which", ["runc"], { encoding: "utf8" }).trim();
-  const hang = `[ -p ${pipe} ] && case " $* " in *" run "*) trap "" INT TERM; : < ${pipe};; esac`;
+  const hang = `[ -p ${pipe} ] && case " $* " in *" probe-"*) ;; *" run "*) trap "" INT TERM; : < ${pipe};; esac`;
   writeFileSync(runtime, `#!/bin/sh\n${hang}\nexec ${runc} "$@"\n`);
   chmodSync(runtime, 0o755);
   return { folder, hang: () => void execFileSync("mkfifo", [pipe]), release: () => rmSync(pipe) };
