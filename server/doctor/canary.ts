@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { newId } from "@berth/contract";
 import type { Config } from "../config/config.ts";
 import { createDaemonLinks } from "../daemon-link/daemon-links.ts";
-import { openDriver, RUNTIME_DIR } from "../drivers/index.ts";
+import { openDriver, probeDrivers, RUNTIME_DIR } from "../drivers/index.ts";
 import { createLocalEgress } from "../egress/local-egress.ts";
 import { silentLog } from "../log.ts";
 import { DEFAULT_TEMPLATE } from "../templates.ts";
@@ -37,7 +37,7 @@ export async function runCanary(config: Config, driverName: string, signal = Abo
 export async function findSandboxFault(config: Config, driverName: string, signal: AbortSignal): Promise<Finding | null> {
   if (driverName !== "oci") return null;
   await endLeftCanaries(config);
-  const conditions = describeConditions(config);
+  const conditions = await describeConditions(config);
   if (readCache() === conditions) return null;
   const finding = await runCanary(config, driverName, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
   if (finding?.state !== "good") return finding;
@@ -125,11 +125,12 @@ function findCure(): string {
     : `The users of sandboxes cannot read ${RUNTIME_DIR}. Run: chmod -R a+rX ${RUNTIME_DIR}`;
 }
 
-// The boot of the machine, the runtime, and the files that a sandbox runs, whose time changes with their mode.
-function describeConditions({ ociRuntime }: Config): string {
+// The boot of the machine, the probe, which names the runtime, and the files that a sandbox runs, whose time changes with their mode.
+async function describeConditions(config: Config): Promise<string> {
+  const [probe] = await probeDrivers({ ...config, driver: "oci" });
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const files = ["", "init.sh", "daemon.cjs", "bin/node"].map((name) => statSync(join(RUNTIME_DIR, name)).ctimeMs);
-  return JSON.stringify([boot, ociRuntime, process.env.PATH, RUNTIME_DIR, ...files]);
+  return JSON.stringify([boot, probe?.reason, RUNTIME_DIR, ...files]);
 }
 
 function readCache(): string | null {
