@@ -8,9 +8,9 @@ const ALONE = ["tests/browser/performance.test.ts", "tests/isolation/fairness/*.
 export default defineConfig({
   test: {
     pool: "forks",
-    // Twice the cores of a small machine, because most files spend half of their time waiting for a server, a browser or an
-    // engine.
-    maxWorkers: 4,
+    // One more than the cores of a small machine, because files wait for servers, browsers and engines. Four took as long as three
+    // there, and made everything that they wait for slower.
+    maxWorkers: 3,
     // Far more than anything takes on an idle machine: a busy one may stall for seconds. No test relies on these limits to
     // prove that something is fast.
     testTimeout: 120_000,

@@ -243,12 +243,12 @@ function change({ dataDir }: Berth, statement: string, id: string): void {
   database.close();
 }
 
-// Everything of an installation on this machine. The first word is the kind.
 // The process that runs programs for `berth down` ends a moment after it.
 async function expectRemains(place: string, remains: string[]): Promise<void> {
   await expect.poll(() => findRemains(place), { timeout: 5_000 }).toEqual(remains);
 }
 
+// Everything of an installation on this machine. The first word is the kind.
 function findRemains(place: string): string[] {
   const prefix = cgroupPrefix(place);
   const isOurs = (text: string) => text.includes(place) || text.includes(prefix);
