@@ -197,3 +197,15 @@ test("the oldest checkpoints are removed with their contents, but not the one th
   await checkpoints.restore(ids[1]!);
   expect(read("a")).toBe("2");
 });
+
+test("if the files are too large together, the largest are left out, wherever they are", async () => {
+  await using resources = new AsyncDisposableStack();
+  const { checkpoints, write, read } = await setUp(resources, { totalBytes: 1000 });
+  write("assets/picture", "p".repeat(900));
+  write("src/main.ts", "old".repeat(50));
+  const { id, note } = await checkpoints.take();
+  expect(note).toBe("Not included: 1 large or unreadable file.");
+  write("src/main.ts", "new");
+  await checkpoints.restore(id!);
+  expect(read("src/main.ts")).toBe("old".repeat(50));
+});

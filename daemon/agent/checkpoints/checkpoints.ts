@@ -46,7 +46,7 @@ export interface CheckpointsDeps {
 }
 
 const MB = 1024 * 1024;
-const LIMITS: CheckpointLimits = { files: 10_000, fileBytes: 4 * MB, totalBytes: 100 * MB, checkpoints: 60, storeBytes: 200 * MB };
+const LIMITS: CheckpointLimits = { files: 50_000, fileBytes: 4 * MB, totalBytes: 100 * MB, checkpoints: 60, storeBytes: 200 * MB };
 const SLACK = 0.2;
 
 export function createCheckpoints({ workspace, environment, folder, limits = LIMITS }: CheckpointsDeps): Checkpoints {

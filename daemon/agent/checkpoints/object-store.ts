@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { systemCode } from "../../http/errors.ts";
 
 // The contents of files, by their hash. Equal contents are stored once.
 export interface ObjectStore {
   // Returns the hash.
-  put(bytes: Uint8Array): Promise<string>;
+  put(bytes: Uint8Array): string;
   // Throws if the content is missing or damaged: programs of the user can write to this folder.
   read(hash: string): Promise<Buffer>;
   // The bytes that `put` has written since the last `keepOnly`. Before the first one they are not known, and infinite.
@@ -23,19 +25,17 @@ export function openObjectStore(folder: string): ObjectStore {
     get addedBytes() {
       return addedBytes;
     },
-    async put(bytes) {
+    put(bytes) {
       const hash = hashOf(bytes);
       const file = fileOf(hash);
-      if ((await stat(file).catch(() => null))?.size === bytes.byteLength) return hash;
-      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      if (statSync(file, { throwIfNoEntry: false })?.size === bytes.byteLength) return hash;
       const temporary = `${file}.${randomBytes(6).toString("hex")}`;
       try {
-        await using handle = await open(temporary, "wx", 0o600);
-        await handle.writeFile(bytes);
-        await rename(temporary, file);
+        write(temporary, bytes);
+        renameSync(temporary, file);
         addedBytes += bytes.byteLength;
       } catch (error) {
-        await rm(temporary, { force: true });
+        rmSync(temporary, { force: true });
         throw error;
       }
       return hash;
@@ -58,6 +58,17 @@ export function openObjectStore(folder: string): ObjectStore {
       return total;
     },
   };
+}
+
+function write(file: string, bytes: Uint8Array): void {
+  const options = { flag: "wx", mode: 0o600 };
+  try {
+    writeFileSync(file, bytes, options);
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw error;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, bytes, options);
+  }
 }
 
 export const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");

@@ -87,7 +87,7 @@ export async function revertPath({ workspace, objects, differences, path, revisi
       const stats = await lstat(parent.at, { bigint: true });
       if (stats.isSymbolicLink()) return { kept: { kind: "link", target: await readlink(parent.at) } };
       if (stats.isDirectory()) return { kept: { kind: "folder", mode: modeOf(stats) } };
-      const file = await readStable(parent.at, MAX_BYTES);
+      const file = readStable(parent.at, MAX_BYTES);
       if (file === null) throw changed("The file cannot be read");
       const { bytes } = file;
       const kept = {
