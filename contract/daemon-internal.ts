@@ -84,6 +84,8 @@ export interface SetupImage {
   // The repository's image that the sandbox has, or that could not be started.
   used: string | null;
   failed: string | null;
+  // Why it failed, if the server can say that to people.
+  reason: string | null;
 }
 export interface SetupRepository {
   url: string;

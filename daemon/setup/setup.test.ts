@@ -101,7 +101,7 @@ test("a devcontainer.json sets variables and commands, and what does not apply i
   }`;
   git.addRepository("contained", { ".devcontainer/devcontainer.json": json });
   const source = { git: repository({ url: git.url("contained"), path: "m" }), defaultCommand: "exit 9" };
-  const image = { allowed: ["deb*"], used: null, failed: null };
+  const image = { allowed: ["deb*"], used: null, failed: null, reason: null };
   // The server decides what happens with an image that is allowed, and begins the same attempt again.
   await begin({ ...source, image });
   expect(await untilEnded()).toMatchObject({ status: "image", image: "debian" });
@@ -124,7 +124,7 @@ test("a devcontainer.json sets variables and commands, and what does not apply i
 
 test("an image that cannot be used is named with the reason, and one in use with its name", () => {
   const about = (image: Partial<SetupImage>) =>
-    chooseImage("debian:12", { allowed: ["mcr.example/*"], used: null, failed: null, ...image });
+    chooseImage("debian:12", { allowed: ["mcr.example/*"], used: null, failed: null, reason: null, ...image });
   expect(about({}).sentence).toMatch("because the template does not allow it. An operator can add it to the template's allowedImages.");
   expect(about({ allowed: null }).sentence).toMatch("because sandboxes of this server have no images");
   expect(about({ used: "debian:12" })).toEqual({
@@ -132,6 +132,8 @@ test("an image that cannot be used is named with the reason, and one in use with
     sentence: "This sandbox runs in the image debian:12 of devcontainer.json.",
   });
   expect(about({ allowed: ["debian:*"] })).toMatchObject({ restart: true });
+  expect(about({ failed: "debian:12" }).sentence).toMatch("in it. An image needs glibc and a shell; Alpine has no glibc. The log");
+  expect(about({ failed: "debian:12", reason: "The disk is full" }).sentence).toMatch("started in it. The disk is full. The log");
 });
 
 test("the postStartCommand runs again when the sandbox was stopped, and not when its session only starts again", async () => {

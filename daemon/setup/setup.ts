@@ -113,7 +113,7 @@ const INTERRUPTED = 130;
 const hasEnded = (report: SetupReport | null) => report?.status === "done" || report?.status === "failed";
 
 // Of a server that does not know images.
-const NO_IMAGE: SetupImage = { allowed: null, used: null, failed: null };
+const NO_IMAGE: SetupImage = { allowed: null, used: null, failed: null, reason: null };
 
 // The server has checked the rest.
 function parseRequest(body: Record<string, unknown>): SetupRequest {

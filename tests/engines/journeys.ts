@@ -184,6 +184,11 @@ export function engineJourneys(
           const [own, broken] = [await createWith("works", works), await createWith("fails", fails)];
           expect([own.image, await engine.imageOf(own.session.sandboxId)]).toEqual([works, works]);
           expect([broken.image, await engine.imageOf(broken.session.sandboxId)]).toEqual([undefined, defaultImage]);
+          expect(await readSetup(berth, own.session)).toContain(`This sandbox runs in the image ${works} of devcontainer.json.`);
+          expect(await readSetup(berth, broken.session)).toContain(
+            `devcontainer.json: the image ${fails} is not used, because no sandbox could be started in it. ` +
+              "The image could not be fetched: its registry does not answer. The log of the server says more.",
+          );
           expect((await step(own.session, "pause")).status).toBe(200);
           expect((await step(own.session, "resume", { autoStartAgent: false })).status).toBe(200);
           expect((await berth.api.exec(own.session.sandboxId, "cat ran; echo $SHELL_COUNT")).stdout).toBe("once\nonce\n");
@@ -247,15 +252,27 @@ export function engineJourneys(
 }
 
 // Returns the terminal's output up to the number 42, which the shell must calculate.
-async function typeInNewTerminal({ api, url, key }: Berth, { sandboxId }: Session, text: string): Promise<string> {
+async function typeInNewTerminal(berth: Berth, { sandboxId }: Session, text: string): Promise<string> {
   const path = `/sandboxes/${sandboxId}/terminals`;
-  const { id } = (await api.call("POST", path, { cols: 80, rows: 24, command: ["/bin/sh"] })).body as Terminal;
-  const socket = new WebSocket(`${url.replace("http", "ws")}${path}/${id}`, { headers: { authorization: `Bearer ${key}` } });
-  socket.once("open", () => socket.send(Buffer.from(text)));
+  const { id } = (await berth.api.call("POST", path, { cols: 80, rows: 24, command: ["/bin/sh"] })).body as Terminal;
+  return readTerminal(berth, `${path}/${id}`, { typed: text, until: "42" });
+}
+
+// The output of the Setup terminal, without line breaks.
+async function readSetup(berth: Berth, { sandboxId }: Session): Promise<string> {
+  const path = `/sandboxes/${sandboxId}/terminals`;
+  const { terminals } = (await berth.api.call("GET", path)).body as { terminals: Terminal[] };
+  const { id } = terminals.find(({ title }) => title === "Setup")!;
+  return (await readTerminal(berth, `${path}/${id}`, { typed: "", until: "Setup is done." })).replaceAll("\r\n", "");
+}
+
+async function readTerminal({ url, key }: Berth, path: string, { typed, until }: { typed: string; until: string }): Promise<string> {
+  const socket = new WebSocket(`${url.replace("http", "ws")}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  socket.once("open", () => socket.send(Buffer.from(typed)));
   let output = "";
   for await (const [data, isBinary] of on(socket, "message", { close: ["close"] }) as AsyncIterable<[Buffer, boolean]>) {
     if (isBinary) output += data.toString();
-    if (output.includes("42")) break;
+    if (output.includes(until)) break;
   }
   socket.terminate();
   return output;

@@ -54,9 +54,13 @@ engineJourneys(
       },
       leftovers: (id) => cluster.leftovers(id),
       crash: (id) => cluster.killPod(id),
-      imageOf: async () => realCluster.image,
+      imageOf: (id) => cluster.imageOf(id),
       dispose: async () => cluster[Symbol.asyncDispose](),
     };
   },
-  { freezes: false, missing: machine.realCluster },
+  {
+    freezes: false,
+    missing: machine.realCluster,
+    images: { works: realCluster.repositoryImage, fails: MISSING_IMAGE },
+  },
 );

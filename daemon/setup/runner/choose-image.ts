@@ -2,13 +2,13 @@ import type { SetupImage } from "@berth/contract/daemon-internal.ts";
 import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 
 // Whether the sandbox starts again in the image that the repository names, and a sentence about it for people.
-export function chooseImage(image: string, { allowed, used, failed }: SetupImage): { restart: boolean; sentence: string } {
+export function chooseImage(image: string, { allowed, used, failed, reason }: SetupImage): { restart: boolean; sentence: string } {
   if (image === used) return { restart: false, sentence: `This sandbox runs in the image ${image} of devcontainer.json.` };
-  const keep = (reason: string) => ({ restart: false, sentence: `devcontainer.json: the image ${image} is not used, because ${reason}` });
+  const keep = (why: string) => ({ restart: false, sentence: `devcontainer.json: the image ${image} is not used, because ${why}` });
   if (allowed === null) return keep("sandboxes of this server have no images. They have them with the drivers docker and kubernetes.");
   if (image === failed)
     return keep(
-      "no sandbox could be started in it. The log of the server says why. An image needs glibc and a shell; Alpine has no glibc.",
+      `no sandbox could be started in it. ${reason ?? "An image needs glibc and a shell; Alpine has no glibc"}. The log of the server says more.`,
     );
   if (!isImageAllowed(image, allowed))
     return keep("the template does not allow it. An operator can add it to the template's allowedImages.");

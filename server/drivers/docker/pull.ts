@@ -1,7 +1,7 @@
-import { AppError } from "@berth/contract";
 import { raceAbort } from "../../bounded-io/race-abort.ts";
 import type { Log } from "../../log.ts";
-import type { Engine } from "./engine.ts";
+import { imageNotFetched } from "../image-not-fetched.ts";
+import { messageOf, type Engine } from "./engine.ts";
 
 // Returns a function that pulls an image. Concurrent calls for one image share one pull. An abort ends only the wait of that caller,
 // because the other callers, or the next sandbox, need the image too.
@@ -9,10 +9,11 @@ export function createPuller({ engine, log }: { engine: Engine; log: Log }): (im
   const running = new Map<string, Promise<void>>();
 
   async function pull(image: string): Promise<void> {
-    const { body } = await engine.call({ method: "POST", path: "/images/create", query: parseImage(image), timeoutMs: 10 * 60_000 });
+    const request = { query: parseImage(image), timeoutMs: 10 * 60_000, accept: [400, 401, 403, 404, 500] };
+    const { status, body } = await engine.call({ method: "POST", path: "/images/create", ...request });
     // The Engine answers 200 as soon as the pull begins. The last line of the body has the result.
     const failure = /"error":"((?:[^"\\]|\\.)*)"/.exec(typeof body === "string" ? body : JSON.stringify(body));
-    if (failure) throw new AppError("sandbox_failed", { cause: new Error(`docker: pull of ${image}: ${failure[1]}`) });
+    if (status >= 400 || failure) throw imageNotFetched(`docker: pull of ${image}: ${failure?.[1] ?? messageOf(body)}`);
     log.info("docker.image_pulled", { image });
   }
 

@@ -1,6 +1,7 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { AppError } from "@berth/contract";
 import { daemonAnswers } from "../daemon-health.ts";
+import { imageNotFetched } from "../image-not-fetched.ts";
 import type { SandboxVolume } from "../driver.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import { watchControllerErrors } from "./workloads/controller-errors.ts";
@@ -48,7 +49,7 @@ export async function awaitReady(
       // Ignore a pod of an earlier workload with the same name, which the cluster still has to delete.
       const pod = found && isOwnedBy(found, workload) ? found : null;
       startFailure = pod && !isTerminating(pod) ? startFailureOf(pod) : null;
-      if (startFailure?.kind === "failed" || (startFailure && (await isClusterFull(pod)))) throw failure(startFailure);
+      if (startFailure && (startFailure.kind !== "no_room" || (await isClusterFull(pod)))) throw failure(startFailure);
       volumeProblem = await findVolumeProblem(pod);
       if (volumeProblem?.isPermanent) throw volumeError(volumeProblem);
       const error = await controllerError(workload, pod);
@@ -91,6 +92,7 @@ function isStuck({ metadata, ...pod }: V1Pod, stuckMs: number): boolean {
 }
 
 function failure({ kind, reason }: StartFailure): AppError {
+  if (kind === "not_fetched") return imageNotFetched(`kubernetes: ${reason}`);
   const isFull = kind === "no_room" || /exceeded quota/.test(reason);
   return new AppError(isFull ? "capacity_reached" : "sandbox_failed", { cause: new Error(`kubernetes: ${reason}`) });
 }

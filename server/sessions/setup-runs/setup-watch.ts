@@ -145,6 +145,7 @@ export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
         allowed: hasImages ? (template?.allowedImages ?? []) : null,
         used: image?.status === "used" ? image.name : null,
         failed: image?.status === "failed" ? image.name : null,
+        reason: image?.reason ?? null,
       },
     };
   }

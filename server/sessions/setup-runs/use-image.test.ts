@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGitServer, type GitServer } from "../../../tests/support/git/git-server.ts";
 import { HOUR } from "../../clock.ts";
 import type { Driver, SandboxSpec } from "../../drivers/driver.ts";
+import { imageNotFetched } from "../../drivers/image-not-fetched.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { aRequest, openTestSessions, type TestSessions } from "../testing/test-sessions.ts";
 
@@ -25,13 +26,13 @@ function withImages(started: (string | undefined)[], onResume = async (_spec: Sa
     ...driver,
     images: {
       fetch: async (image) => {
-        if (image.endsWith("/absent")) throw new AppError("sandbox_failed");
+        if (image.endsWith("/absent")) throw imageNotFetched("manifest unknown");
       },
     },
     async resume(spec, signal) {
       await onResume(spec);
       started.push(spec.image);
-      if (spec.image?.endsWith("/broken")) throw new AppError("sandbox_failed");
+      if (spec.image?.endsWith("/broken")) throw new AppError("capacity_reached", { message: "There is no room" });
       return driver.resume(spec, signal);
     },
   });
@@ -50,10 +51,18 @@ test("an image that cannot be fetched or started leaves the session in the one t
   const started: (string | undefined)[] = [];
   await using services = await openTestSessions({ templates, wrapDriver: withImages(started) });
   const absent = await create(services, "absent");
-  expect(await setupOf(services, absent.id)).toMatchObject({ image: { name: "example.com/absent", status: "failed" } });
+  expect(await setupOf(services, absent.id)).toMatchObject({
+    image: {
+      name: "example.com/absent",
+      status: "failed",
+      reason: "The image could not be fetched: its registry does not have it, or does not give it to this server",
+    },
+  });
   expect(started).toEqual([]);
   const broken = await create(services, "broken");
-  expect(await setupOf(services, broken.id)).toMatchObject({ image: { name: "example.com/broken", status: "failed" } });
+  expect(await setupOf(services, broken.id)).toMatchObject({
+    image: { name: "example.com/broken", status: "failed", reason: "There is no room" },
+  });
   expect(started).toEqual(["example.com/broken", undefined]);
   await services.sessions.pause("acme", broken.id);
   await services.sessions.resume("acme", broken.id, { autoStartAgent: false });

@@ -1,4 +1,4 @@
-import { AppError } from "@berth/contract";
+import { AppError, isAppError } from "@berth/contract";
 import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { describeError } from "../../faults/describe-error.ts";
@@ -6,7 +6,7 @@ import type { Log } from "../../log.ts";
 import type { SetupImage } from "../../store/sessions/session-setup.ts";
 import type { Templates } from "../../templates.ts";
 import type { Transitions } from "../states/transitions.ts";
-import { FETCH_IMAGE_MS } from "../steps/step-actions.ts";
+import { FETCH_IMAGE_MS, reasonOf } from "../steps/step-actions.ts";
 import type { Steps } from "../steps/steps.ts";
 import type { SetupWatchDeps } from "./setup-watch.ts";
 
@@ -28,16 +28,17 @@ export function createUseImage({ steps, transitions, driver, templates, log }: U
     const isSettled = setup.image !== undefined && setup.image.status !== "pending";
     if (!driver.images || isSettled || !isImageAllowed(name, allowed))
       throw new AppError("sandbox_unreachable", { cause: new Error(`The sandbox asks for the image ${name.slice(0, 255)}`) });
-    const changesTo = (status: SetupImage["status"]) => ({ setup: { ...setup, image: { name, status } } });
+    const changesTo = (outcome: Omit<SetupImage, "name">) => ({ setup: { ...setup, image: { name, ...outcome } } });
     try {
       await driver.images.fetch?.(name, AbortSignal.any([signal, AbortSignal.timeout(FETCH_IMAGE_MS)]));
     } catch (error) {
       if (signal.aborted) throw error;
+      const reason = isAppError(error) ? reasonOf(error) : "The image was not fetched in time";
       log.warn("session.image_failed", { sessionId, image: name, error: describeError(error) });
-      await transitions.apply(session, "image_failed", { changes: changesTo("failed") });
+      await transitions.apply(session, "image_failed", { changes: changesTo({ status: "failed", reason }) });
       return;
     }
     // A failure is in the log and in the row.
-    await steps.run(session, "use_image", { changes: changesTo("pending") }).catch(() => {});
+    await steps.run(session, "use_image", { changes: changesTo({ status: "pending" }) }).catch(() => {});
   };
 }

@@ -1,4 +1,4 @@
-import type { SandboxId, SnapshotId, Template } from "@berth/contract";
+import { ERRORS, type AppError, type SandboxId, type SnapshotId, type Template } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import { MINUTE } from "../../clock.ts";
 import type { Driver, SandboxSpec } from "../../drivers/driver.ts";
@@ -24,7 +24,7 @@ export interface StepAction<In extends SessionInStep> {
   isPrepared?(session: In): boolean;
   // Written with the transition that ends the step.
   done?(session: In): SessionChanges;
-  failed?(session: In): SessionChanges;
+  failed?(session: In, reason: AppError): SessionChanges;
 }
 
 export type StepActions = { [Name in Step]: StepAction<Extract<SessionInStep, { state: Name }>> };
@@ -151,7 +151,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
       // Back to the image that has worked.
       const undo = AbortSignal.timeout(UNDO_REBUILD_TIMEOUT_MS);
       await stop(session, undo);
-      await wake(withImage(session, "failed"), undo);
+      await wake(withImage(session, { status: "failed" }), undo);
       throw error;
     }
   }
@@ -223,8 +223,8 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
         await meter.measureLast(session);
         await rebuild(session, signal, span);
       },
-      done: (session) => ({ setup: withImage(session, "used").setup! }),
-      failed: (session) => ({ setup: withImage(session, "failed").setup! }),
+      done: (session) => ({ setup: withImage(session, { status: "used" }).setup! }),
+      failed: (session, error) => ({ setup: withImage(session, { status: "failed", reason: reasonOf(error) }).setup! }),
     },
 
     hibernating: {
@@ -252,7 +252,10 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
   };
 }
 
-function withImage<In extends PartnerSession>(session: In, status: SetupImage["status"]): In {
+function withImage<In extends PartnerSession>(session: In, outcome: Pick<SetupImage, "status" | "reason">): In {
   const { setup } = session;
-  return setup?.image ? { ...session, setup: { ...setup, image: { ...setup.image, status } } } : session;
+  return setup?.image ? { ...session, setup: { ...setup, image: { ...setup.image, ...outcome } } } : session;
 }
+
+// Why an image has failed. Absent if the error only says that there is no sandbox.
+export const reasonOf = ({ message }: AppError) => (message === ERRORS.sandbox_failed.message ? undefined : message);

@@ -114,7 +114,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
       if (!isAppError(reason, "session_busy"))
         log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describeError(error), ...trace });
       if (mayBeDone(session, error)) throw reason;
-      await undo(session).catch((second: unknown) => {
+      await undo(session, reason).catch((second: unknown) => {
         unended.add(sessionId);
         log.error("session.undo_failed", { sessionId, error: describeError(second) });
       });
@@ -137,9 +137,9 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
   };
 
   // A create that failed is discarded right away. If that fails too, reconciliation finds the row.
-  async function undo(session: SessionInStep): Promise<void> {
+  async function undo(session: SessionInStep, reason: AppError): Promise<void> {
     const action = actions[session.state] as StepAction<SessionInStep>;
-    const undone = await begin(session, "failed", { changes: action.failed?.(session) ?? {} });
+    const undone = await begin(session, "failed", { changes: action.failed?.(session, reason) ?? {} });
     if (undone && undone.session.generation !== session.generation) await work(undone, new AbortController().signal).catch(() => {});
   }
 

@@ -21,6 +21,8 @@ export interface SessionSetup {
 export interface SetupImage {
   name: string;
   status: "pending" | "used" | "failed";
+  // Why it has failed, for people. Absent: only the server's log says more.
+  reason?: string | undefined;
 }
 
 // A repository, or the files of a snapshot. A fork has the snapshot that exists while it is created, and the session.

@@ -168,7 +168,16 @@ export interface PodStatus {
   phase: string;
   podIP?: string;
   conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[];
-  containerStatuses?: { name: string; ready: boolean; restartCount: number; state?: object }[];
+  initContainerStatuses?: ContainerStatus[];
+  containerStatuses?: ContainerStatus[];
+}
+
+interface ContainerStatus {
+  name: string;
+  ready: boolean;
+  restartCount: number;
+  state?: object;
+  lastState?: object;
 }
 
 interface Template {

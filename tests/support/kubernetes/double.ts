@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KINDS, startApiServer, type ApiServer } from "./api-server.ts";
@@ -53,10 +53,16 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     storageClasses = ["standard"],
   } = options;
   const folder = await mkdtemp(join(tmpdir(), "berth-k8s-"));
+  // The user of pods reaches its volumes.
+  await chmod(folder, 0o711);
+  const image = join(folder, "image");
+  await mkdir(image);
+  // Links, because a copy of the programs takes long.
+  for (const name of await readdir(runtimeDir)) await symlink(join(runtimeDir, name), join(image, name));
   const objects = createObjects();
   const kubelet = createKubelet({
     objects,
-    runtimeDir,
+    image,
     folder: join(folder, "volumes"),
     nodes,
     podsPerNode,

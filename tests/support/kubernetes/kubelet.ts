@@ -7,7 +7,7 @@ import { snapshotFlags } from "../../../server/drivers/process/snapshot-flags.ts
 import type { PodStatus } from "./controllers.ts";
 import type { ApiObject, Objects } from "./objects.ts";
 import { createPodNetwork } from "./pod-network.ts";
-import { accepts, killAll, nextAddress, prepareVolumes, startProcess } from "./pod-process.ts";
+import { accepts, InitFailure, killAll, nextAddress, prepareVolumes, startProcess } from "./pod-process.ts";
 import { chooseNode } from "./scheduler.ts";
 
 // Scheduler, kubelet and container runtime in one. A pod is a process of this machine with its own loopback address, and a
@@ -32,8 +32,8 @@ export interface Kubelet extends AsyncDisposable {
 
 export interface KubeletOptions {
   objects: Objects;
-  // The contents of /opt/berth in an image.
-  runtimeDir: string;
+  // The contents of /opt/berth in an image of templates.
+  image: string;
   folder: string;
   nodes: string[];
   podsPerNode: number;
@@ -60,7 +60,7 @@ interface Run {
 const GONE_AFTER_MS = 20;
 
 export function createKubelet(options: KubeletOptions): Kubelet {
-  const { objects, runtimeDir, folder, missingImage, readyDelayMs, evictAfterMs, podsPerNode } = options;
+  const { objects, image, folder, missingImage, readyDelayMs, evictAfterMs, podsPerNode } = options;
   let schedulerIsBusy = false;
   let newestFirst = false;
   const nodes = new Set(options.nodes);
@@ -69,7 +69,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   const silences = new Map<string, AbortController>();
   const works = new Set<Promise<void>>();
   const network = createPodNetwork();
-  const flags = snapshotFlags(runtimeDir);
+  const flags = snapshotFlags(image);
 
   function background(work: Promise<void>): void {
     const kept = work.catch(() => {}).finally(() => works.delete(kept));
@@ -121,18 +121,24 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     const container = spec.containers[0]!;
     const scheduled = { type: "PodScheduled", status: "True" };
     if (container.image === missingImage) {
-      const waiting = { waiting: { reason: "ImagePullBackOff", message: `Back-off pulling image "${missingImage}"` } };
+      const lookup = `failed to do request: Head "https://${missingImage.replace("/", "/v2/")}": dial tcp: lookup registry: no such host`;
+      const message = `Back-off pulling image "${missingImage}": ErrImagePull: failed to pull and unpack image "${missingImage}": ${lookup}`;
+      const waiting = { waiting: { reason: "ImagePullBackOff", message } };
       return reportFrom(uid, run, {
         phase: "Pending",
         conditions: [scheduled],
         containerStatuses: [{ name: "sandbox", ready: false, restartCount: 0, state: waiting }],
       });
     }
-    const { env, mounts } = await prepareVolumes(spec, uid, folder);
+    const prepared = await prepareVolumes({ spec, uid, folder, image }).catch((error: unknown) => {
+      if (error instanceof InitFailure) reportFrom(uid, run, statusOf(error, spec));
+      throw error;
+    });
+    const { env, mounts, runtime } = prepared;
     env["BERTH_LISTEN"] = env["BERTH_LISTEN"]!.replace("0.0.0.0", run.ip);
     if (env["BERTH_EGRESS"] !== undefined) env["BERTH_EGRESS"] = await network.route(run.ip, env["BERTH_EGRESS"]);
     if (run.leaving || ended.signal.aborted) return;
-    const child = startProcess([join(runtimeDir, "bin/node"), ...flags, join(runtimeDir, "daemon.cjs")], { env, mounts });
+    const child = startProcess([join(runtime, "bin/node"), ...flags, join(runtime, "daemon.cjs")], { env, mounts });
     run.child = child;
     run.folder = env["BERTH_WORKSPACE"]!;
     child.once("exit", () => background(onExit(uid, run, spec)));
@@ -288,4 +294,16 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+// Of a pod whose init container has failed.
+function statusOf({ container: name, exitCode, message }: InitFailure, { restartPolicy }: V1PodSpec): PodStatus {
+  const terminated = { exitCode, reason: "Error", message };
+  const container = { name, ready: false, restartCount: 0 };
+  return restartPolicy === "Never"
+    ? { phase: "Failed", initContainerStatuses: [{ ...container, state: { terminated } }] }
+    : {
+        phase: "Pending",
+        initContainerStatuses: [{ ...container, state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: { terminated } }],
+      };
 }

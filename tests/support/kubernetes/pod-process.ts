@@ -1,8 +1,9 @@
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { chmod, chown, mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import { findRelatedProcesses } from "../../../server/drivers/host/process-table.ts";
 
@@ -39,36 +40,70 @@ export interface PodProcess {
   mounts: PodMount[];
 }
 
+// An init container that has failed.
+export class InitFailure extends Error {
+  readonly container: string;
+  readonly exitCode: number;
+
+  constructor(container: string, exitCode: number, message: string) {
+    super(message);
+    this.container = container;
+    this.exitCode = exitCode;
+  }
+}
+
 interface PodMount {
   source: string;
   target: string;
   readOnly: boolean;
 }
 
-// The environment of the pod's process: its volumes are folders below `folder`. A volume that is mounted in another one is a real
-// mount, because a program finds it by its path.
-export async function prepareVolumes(spec: V1PodSpec, uid: string, folder: string): Promise<PodProcess> {
-  const container = spec.containers[0]!;
-  const mapped = await mapMounts(spec, container, folder);
-  for (const init of spec.initContainers ?? []) {
-    const { env, mounts } = await mapMounts(spec, init, folder);
-    // The double's image has the daemon already.
-    if (mounts.length > 0) execFileSync(init.command![0]!, init.command!.slice(1), { env: env(uid) });
-  }
-  const nested = mapped.mounts.filter(({ parent }) => parent !== undefined);
-  return { env: mapped.env(uid), mounts: nested };
+export interface Pod {
+  spec: V1PodSpec;
+  uid: string;
+  // The parent of all volumes.
+  folder: string;
+  // The contents of /opt/berth in the image of templates.
+  image: string;
 }
 
-async function mapMounts(spec: V1PodSpec, container: V1Container, folder: string) {
-  const mounts: (PodMount & { path: string; parent: string | undefined })[] = [];
+// The environment of the pod's process: its volumes are folders below `folder`. A volume that is mounted in another one is a real
+// mount, because a program finds it by its path. `runtime` is its /opt/berth.
+export async function prepareVolumes(pod: Pod): Promise<PodProcess & { runtime: string }> {
+  const { spec, uid, image } = pod;
+  const mapped = await mapMounts(pod, spec.containers[0]!);
+  for (const init of spec.initContainers ?? []) await runInit(pod, init);
+  const nested = mapped.mounts.filter(({ parent }) => parent !== undefined);
+  const runtime = mapped.mounts.find(({ path }) => path === "/opt/berth")?.source ?? image;
+  return { env: mapped.env(uid), mounts: nested, runtime };
+}
+
+// As the pod's user, if this process may choose it, in folders that belong to root.
+async function runInit(pod: Pod, init: V1Container): Promise<void> {
+  const { env, mounts } = await mapMounts(pod, init);
+  const [program, ...args] = init.command!.map((word) => {
+    const mount = mounts.find(({ path }) => word === path);
+    return mount?.source ?? word.replace(/^\/opt\/berth(?=\/)/, pod.image);
+  });
+  const { runAsUser, runAsGroup } = pod.spec.securityContext!;
+  const user = process.getuid?.() === 0 && mounts.some(({ isOfRoot }) => isOfRoot) ? { uid: runAsUser!, gid: runAsGroup! } : {};
+  await promisify(execFile)(program!, args, { env: env(pod.uid), ...user }).catch((error: { code: number; stderr: string }) => {
+    throw new InitFailure(init.name, error.code, error.stderr);
+  });
+}
+
+async function mapMounts({ spec, uid: podId, folder }: Pod, container: V1Container) {
+  const mounts: (PodMount & { path: string; parent: string | undefined; isOfRoot: boolean })[] = [];
   for (const { name, mountPath, subPath = "", readOnly = false } of container.volumeMounts ?? []) {
-    const claim = spec.volumes?.find((volume) => volume.name === name)?.persistentVolumeClaim?.claimName;
-    if (!claim) continue;
-    const source = join(folder, claim, subPath);
+    const volume = spec.volumes?.find((one) => one.name === name);
+    const claim = volume?.persistentVolumeClaim?.claimName;
+    const isOfRoot = volume?.emptyDir !== undefined && volume.emptyDir.medium === undefined;
+    if (!claim && !isOfRoot) continue;
+    const source = isOfRoot ? await makeEmptyDir(spec, join(folder, podId, name)) : join(folder, claim!, subPath);
     await mkdir(source, { recursive: true });
     const parent = mounts.find(({ path }) => mountPath.startsWith(`${path}/`));
     const target = parent ? join(parent.source, mountPath.slice(parent.path.length)) : source;
-    mounts.push({ source, target, readOnly, path: mountPath, parent: parent?.path });
+    mounts.push({ source, target, readOnly, path: mountPath, parent: parent?.path, isOfRoot });
   }
   const env = (uid: string): Record<string, string> => {
     const given = (container.env ?? []).map(({ name, value = "", valueFrom }) => [
@@ -78,6 +113,14 @@ async function mapMounts(spec: V1PodSpec, container: V1Container, folder: string
     return { ...(Object.fromEntries(given) as Record<string, string>), PATH: process.env["PATH"] ?? "" };
   };
   return { env, mounts };
+}
+
+// As the kubelet makes it: the folder belongs to root, and the pod's group may write in it.
+async function makeEmptyDir({ securityContext }: V1PodSpec, path: string): Promise<string> {
+  if ((await mkdir(path, { recursive: true })) === undefined || process.getuid?.() !== 0) return path;
+  await chown(path, 0, securityContext!.fsGroup!);
+  await chmod(path, 0o2777);
+  return path;
 }
 
 // Mounts are in a mount namespace of the pod, which the kernel removes with its last process. Needs root.

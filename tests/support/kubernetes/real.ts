@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KubernetesObject } from "@kubernetes/client-node";
+import type { KubernetesObject, V1Pod } from "@kubernetes/client-node";
 import { connectCluster } from "../../../server/drivers/kubernetes/cluster/connect.ts";
 import { volumeClaimsPath, EXTENSIONS, idOf, podsPath } from "../../../server/drivers/kubernetes/cluster/names.ts";
 import { sandboxOf } from "../../../server/drivers/kubernetes/pods/pod-watch.ts";
@@ -15,6 +15,8 @@ export const realCluster = {
   kubeconfig: process.env["BERTH_TEST_KUBECONFIG"] ?? "",
   adminKubeconfig: process.env["BERTH_TEST_ADMIN_KUBECONFIG"] ?? process.env["BERTH_TEST_KUBECONFIG"] ?? "",
   image: process.env["BERTH_TEST_SANDBOX_IMAGE"] ?? "berth-sandbox:latest",
+  // An image without our daemon, as a repository names one.
+  repositoryImage: process.env["BERTH_TEST_REPOSITORY_IMAGE"] ?? "docker.io/library/debian:12-slim",
   hostForPods: process.env["BERTH_TEST_POD_HOST"] ?? "127.0.0.1",
   // Test files that run at the same time must not treat each other's sandboxes as orphans.
   newInstallation: () => `test-${randomBytes(4).toString("hex")}`,
@@ -25,6 +27,8 @@ export interface RealCluster extends AsyncDisposable {
   // The objects of a sandbox that remain after garbage collection, which takes a while: a controller may create one more pod
   // before it sees a deletion, and a deleted claim disappears with its last pod.
   leftovers(sandboxId: string): Promise<string[]>;
+  // The image in which the sandbox runs.
+  imageOf(sandboxId: string): Promise<string>;
   // Deletes the sandbox's pod behind the server's back.
   killPod(sandboxId: string): Promise<void>;
 }
@@ -54,6 +58,10 @@ export async function openRealCluster(): Promise<RealCluster> {
         if (found.flat().length === 0 || performance.now() > endMs) return found.flat();
         await sleep(200);
       }
+    },
+    async imageOf(sandboxId) {
+      const [pod] = (await named(podsPath(namespace), sandboxId)) as V1Pod[];
+      return pod!.spec!.containers[0]!.image!;
     },
     async killPod(sandboxId) {
       for (const pod of await named(podsPath(namespace), sandboxId))

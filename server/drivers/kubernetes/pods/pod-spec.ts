@@ -35,6 +35,8 @@ export type PodFor = { template: Template; image?: string | undefined; volumes?:
 const LOST_NODE_SECONDS = 30;
 const GRACE_SECONDS = 5;
 const DAEMON_SPACE = "1Gi";
+// The pod's status then has the last output of a container that has failed, for the server's log.
+const TERMINATION_MESSAGE = "FallbackToLogsOnError";
 
 const CONTAINER_SECURITY: V1SecurityContext = {
   allowPrivilegeEscalation: false,
@@ -91,13 +93,15 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
   };
 }
 
-// Copies the daemon from the template's image, because an image of a repository has none.
+// Copies the daemon from the template's image, because an image of a repository has none. Without the attributes of the folder itself
+// (`cp -a`): it belongs to root, so user 1000 may write in it but not set its times.
 function describeDaemonCopy(image: string): V1Container {
   return {
     name: "daemon",
     image,
     imagePullPolicy: "IfNotPresent",
-    command: ["/bin/cp", "-a", "/opt/berth/.", "/daemon"],
+    command: ["/bin/cp", "-dR", "/opt/berth/.", "/daemon"],
+    terminationMessagePolicy: TERMINATION_MESSAGE,
     resources: { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "1000m", memory: "256Mi", "ephemeral-storage": DAEMON_SPACE } },
     securityContext: CONTAINER_SECURITY,
     volumeMounts: [{ name: "daemon", mountPath: "/daemon" }],
@@ -111,6 +115,7 @@ function describeMountPoints(image: string, volumes: readonly SandboxVolume[]): 
     image,
     imagePullPolicy: "IfNotPresent",
     command: ["/bin/sh", "-c", mountPointScript, "mount-points", ...pathsInHome(volumes)],
+    terminationMessagePolicy: TERMINATION_MESSAGE,
     env: [{ name: "HOME", value: "/home/user" }],
     resources: { requests: { cpu: "100m", memory: "64Mi" }, limits: { cpu: "1000m", memory: "64Mi", "ephemeral-storage": "16Mi" } },
     securityContext: CONTAINER_SECURITY,
@@ -137,6 +142,7 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
     image: spec.image ?? template.image ?? image,
     imagePullPolicy: "IfNotPresent",
     command: ["/bin/sh", "/opt/berth/init.sh"],
+    terminationMessagePolicy: TERMINATION_MESSAGE,
     workingDir: "/workspace",
     env: [
       ...Object.entries(env).map(([name, value]) => ({ name, value })),

@@ -1,6 +1,6 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
-import { isUnschedulable, mayReturn } from "./pod-state.ts";
+import { isUnschedulable, mayReturn, startFailureOf } from "./pod-state.ts";
 
 const pending = (reason: string, message = ""): V1Pod => ({
   status: { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", reason, message }] },
@@ -39,4 +39,15 @@ test("a pod on a lost node may return until its toleration ends, but not after i
   const evicted = tolerating(30);
   evicted.metadata = { deletionTimestamp: new Date() };
   expect(mayReturn(evicted, 1_001_000)).toBe(false);
+});
+
+test("a pod whose init container fails says which one, with its exit code and output, whether or not it starts again", () => {
+  const terminated = { exitCode: 1, message: "cp: no space\n" };
+  const container = { name: "daemon", image: "", imageID: "", ready: false, restartCount: 1 };
+  const ended = { phase: "Failed", initContainerStatuses: [{ ...container, state: { terminated } }] };
+  expect(startFailureOf({ status: ended })).toEqual({ kind: "failed", reason: "the pod ended: Failed daemon exited with 1: cp: no space" });
+  const state = { waiting: { reason: "CrashLoopBackOff", message: "back-off 10s" } };
+  const waiting = { phase: "Pending", initContainerStatuses: [{ ...container, state, lastState: { terminated } }] };
+  const reason = "CrashLoopBackOff: back-off 10s: daemon exited with 1: cp: no space";
+  expect(startFailureOf({ status: waiting })).toEqual({ kind: "failed", reason });
 });

@@ -1,4 +1,4 @@
-import type { KubernetesObject, V1Pod } from "@kubernetes/client-node";
+import type { KubernetesObject, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 
 // Translates the state of a pod into the condition of its sandbox.
 
@@ -41,29 +41,35 @@ function toleratedMs({ spec }: V1Pod): number {
 // Includes pods on lost nodes: a daemon may answer even if the kubelet or the API server does not.
 export const mayAnswer = isStarted;
 
-export type StartFailure = { kind: "failed" | "no_room"; reason: string };
+// `not_fetched`: the image of a container.
+export type StartFailure = { kind: "failed" | "not_fetched" | "no_room"; reason: string };
 
-const PERMANENT_REASONS = new Set([
-  "ImagePullBackOff",
-  "InvalidImageName",
-  "CreateContainerConfigError",
-  "CreateContainerError",
-  "CrashLoopBackOff",
-  "RunContainerError",
-]);
+const PERMANENT_REASONS = new Set(["CreateContainerConfigError", "CreateContainerError", "CrashLoopBackOff", "RunContainerError"]);
 
-// Why the pod does not start, or null. `failed` is permanent; `no_room` may end when a node becomes free or is added.
+const IMAGE_REASONS = new Set(["ImagePullBackOff", "InvalidImageName"]);
+
+// Why the pod does not start, or null. `no_room` may end when a node becomes free or is added; the others are permanent.
 export function startFailureOf(pod: V1Pod): StartFailure | null {
-  const { phase, reason, message, conditions, containerStatuses } = pod.status ?? {};
+  const { phase, reason, message, conditions, initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  const containers = [...initContainerStatuses, ...containerStatuses];
   if (phase === "Failed" || phase === "Succeeded")
-    return { kind: "failed", reason: `the pod ended: ${reason ?? phase} ${message ?? ""}`.trim() };
-  const waiting = containerStatuses?.[0]?.state?.waiting;
-  if (waiting && PERMANENT_REASONS.has(waiting.reason ?? ""))
-    return { kind: "failed", reason: `${waiting.reason}: ${waiting.message ?? ""}` };
+    return { kind: "failed", reason: ["the pod ended:", reason ?? phase, message, ...containers.map(failureOf)].filter(Boolean).join(" ") };
+  for (const container of containers) {
+    const waiting = container.state?.waiting;
+    const text = [waiting?.reason, waiting?.message, failureOf(container)].filter(Boolean).join(": ");
+    if (IMAGE_REASONS.has(waiting?.reason ?? "")) return { kind: "not_fetched", reason: text };
+    if (PERMANENT_REASONS.has(waiting?.reason ?? "")) return { kind: "failed", reason: text };
+  }
   const scheduled = conditions?.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status === "False")
     return { kind: "no_room", reason: `${scheduled.reason ?? "not scheduled"}: ${scheduled.message ?? ""}` };
   return null;
+}
+
+// The exit code and the last output of a container that has failed, or null.
+function failureOf({ name, state, lastState }: V1ContainerStatus): string | null {
+  const end = state?.terminated ?? lastState?.terminated;
+  return end && end.exitCode !== 0 ? `${name} exited with ${end.exitCode}: ${end.message?.trim() ?? "no output"}` : null;
 }
 
 // The scheduler has found no node for the pod. Does not include pods that wait for their volume or for a scheduling gate.
