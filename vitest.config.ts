@@ -5,6 +5,12 @@ import { reportSkips } from "./tests/support/run/skips.ts";
 // These files measure time or load the whole machine, so they run one at a time after all others.
 const ALONE = ["tests/browser/performance.test.ts", "tests/isolation/fairness/*.test.ts"];
 
+// An older Node fails in the middle, with errors that do not tell why.
+if (Number.parseInt(process.versions.node) < 24) {
+  console.error(`berth: the tests need Node 24, and this is ${process.versions.node}. Use \`npm test -- {file}\`, which brings its own.`);
+  process.exit(1);
+}
+
 export default defineConfig({
   test: {
     pool: "forks",

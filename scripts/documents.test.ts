@@ -59,6 +59,11 @@ test("every definition that a reference link uses exists", () => {
   expect(missing).toEqual([]);
 });
 
+test("documents run the tests with `npm test`, because `npx vitest` may run them on the machine's own Node", () => {
+  const named = documents.filter((document) => document !== "CHANGELOG.md" && read(document).includes("npx vitest"));
+  expect(named).toEqual([]);
+});
+
 function read(document: string): string {
   return readFileSync(join(root, document), "utf8");
 }
