@@ -1,5 +1,5 @@
 // Builds the parts that do not run as written: the daemon's bundle, the browser app, the server's bundle, and the client
-// for partners. A part is built only when its sources have changed since the last time.
+// for partners; or only those that are named. A part is built only when its sources have changed since the last time.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,14 +7,22 @@ import { runStep, runSteps, StepError } from "./step.mjs";
 
 const root = join(import.meta.dirname, "..");
 
+const bundled = ["cli", "client", "contract", "server"].map((folder) => `${folder}/**/*`);
+const PARTS: Record<string, () => Promise<void>> = {
+  daemon: () => buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon()),
+  web: () => buildPart("web", buildWeb),
+  cli: () =>
+    buildPart("cli", async () => (await import("./bundle-server.ts")).bundleServer(), [
+      ...bundled,
+      "scripts/bundle-server.ts",
+      "package-lock.json",
+    ]),
+  client: () => buildPart("client", buildClient),
+};
+
 await runSteps(async () => {
-  await buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon());
-  await buildPart("web", buildWeb);
-  const bundled = ["cli", "client", "contract", "server"].map((folder) => `${folder}/**/*`);
-  const bundling = [...bundled, "scripts/bundle-server.ts", "package-lock.json"];
-  await buildPart("cli", async () => (await import("./bundle-server.ts")).bundleServer(), bundling);
-  // The set-up for serving does not install the test tools, and the service does not use the client.
-  if (existsSync(join(root, "node_modules/vitest"))) await buildPart("client", buildClient);
+  const named = process.argv.slice(2);
+  for (const [part, build] of Object.entries(PARTS)) if (named.length === 0 || named.includes(part)) await build();
 });
 
 async function buildPart(
