@@ -16,6 +16,11 @@ function block(): void {
   for (const endMs = performance.now() + BLOCK_MS; performance.now() < endMs;);
 }
 
+// Without using a CPU, like a thread that gets none.
+function wait(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 interface StallLine {
   handler: string;
   ms: number;
@@ -50,6 +55,18 @@ test("the handler that blocks the loop is reported, and not those that ran befor
   expect(await watch.stallsOf("before")).toBe(0);
   expect(await watch.stallsOf("after")).toBe(0);
   expect(await watch.registry.metrics()).toMatch(/^berth_event_loop_longest_stall_seconds (0\.[2-9]|[1-9])/m);
+});
+
+test("stalls in which the thread did not run are counted, but logged once a minute and apart from those of our own work", async () => {
+  using watch = openWatch();
+  const stall = async () => {
+    runWork({ name: "waiting" }, () => wait(600));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  };
+  for (let round = 0; round < 3; round++) await stall();
+  expect(await watch.stallsOf("waiting")).toBe(3);
+  expect(watch.lines.filter(({ handler }) => handler === "waiting")).toHaveLength(1);
+  await expect.poll(() => (runWork({ name: "culprit" }, block), watch.lines.some(({ handler }) => handler === "culprit"))).toBe(true);
 });
 
 test("work that blocks after waiting for the database is reported under its own name", async () => {
