@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createServer, type AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { machine, testWith } from "../../../tests/support/machine.ts";
@@ -16,17 +17,39 @@ async function findsServerFromElsewhere(dataDir: string): Promise<void> {
   expect(readdirSync(elsewhere.dataDir)).toEqual([]);
 }
 
+// With nothing but the data folder, as an operator who is not in the service's environment names it.
+async function showsSettingsOfServer(dataDir: string): Promise<void> {
+  const elsewhere = createInstallation({ BERTH_DATA_DIR: dataDir });
+  expect(await elsewhere.json("template", "list")).toEqual([
+    expect.objectContaining({ name: "default" }),
+    expect.objectContaining({ name: "large" }),
+  ]);
+  expect(await elsewhere.json("usage")).toMatchObject({ currency: "EUR" });
+  // The command's own settings come first.
+  const own = createInstallation({ BERTH_DATA_DIR: dataDir, BERTH_PRICE_CURRENCY: "USD" });
+  expect(await own.json("usage")).toMatchObject({ currency: "USD" });
+}
+
 describe("serve", () => {
   test("prints the first key once with a curl command, and stops on SIGTERM", async () => {
-    const env = { BERTH_DRIVER: "process", BERTH_PORT: "0", BERTH_POOL_SIZE: "0", BERTH_BASE_URL: "http://localhost:1" };
+    const env = {
+      BERTH_DRIVER: "process",
+      BERTH_PORT: "0",
+      BERTH_POOL_SIZE: "0",
+      BERTH_BASE_URL: "http://localhost:1",
+      BERTH_TEMPLATES: "templates.yaml",
+      BERTH_PRICE_CURRENCY: "EUR",
+      BERTH_PRICE_RUNNING_HOUR: "0.5",
+    };
     const { dataDir, settings } = createInstallation(env);
+    writeFileSync(join(dataDir, "templates.yaml"), "large:\n  memoryMb: 4096\n");
     const first = await serveUntilStarted(dataDir, settings, () => findsServerFromElsewhere(dataDir));
     expect(first.stdout).toMatch(/curl -X POST http:\/\/localhost:1\/api\/b2b\/sessions/);
     expect(first.stdout).toMatch(/Authorization: Bearer berth_[0-9a-f]{64}"/);
     expect(first.stdout).toContain("Sandboxes are not isolated");
     expect(first.stdout).toMatch(/to stop +Ctrl-C stops the server, but sandboxes keep running; npx berth down stops them too/);
     expect(first.code).toBe(0);
-    const second = await serveUntilStarted(dataDir, settings);
+    const second = await serveUntilStarted(dataDir, settings, () => showsSettingsOfServer(dataDir));
     expect(second.stdout).toContain("is running at");
     expect(second.stdout).not.toMatch(/berth_[0-9a-f]{64}/);
   });
