@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, realpathSync, rmdirSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, realpathSync, rmdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
 import { CANARY_FOLDER } from "@berth/server/doctor/canary.ts";
@@ -53,13 +53,16 @@ function realPathOf(folder: string): string {
 
 export interface DeletedFolder {
   deleted: string[];
-  // Files that are not from Berth. If there are none, the folder is deleted too.
+  // Files that are not from Berth.
   kept: string[];
+  // Why the folder itself stays. Berth creates neither a mount point nor a link, so an operator did.
+  folder: "deleted" | "not empty" | "mount point" | "link";
 }
 
 export async function deleteDataFolder(dataDir: string): Promise<DeletedFolder> {
   const folder = realpathSync(dataDir);
-  const mounted = process.platform === "linux" ? readMountPoints().filter((point) => point.startsWith(`${folder}/`)) : [];
+  const points = process.platform === "linux" ? readMountPoints() : [];
+  const mounted = points.filter((point) => point.startsWith(`${folder}/`));
   if (mounted.length > 0) throw new Error(`Nothing was deleted, because these are still mounted: ${mounted.join(", ")}`);
   const names = readdirSync(dataDir);
   const deleted = names.filter((name) => BERTH_FILES.has(name) || TEMPORARY_FILE.test(name));
@@ -67,6 +70,8 @@ export async function deleteDataFolder(dataDir: string): Promise<DeletedFolder> 
   // `rm` and not Node, which fails on trees that are deeper than the longest path.
   const options = process.platform === "linux" ? ["-rf", "--one-file-system"] : ["-rf"];
   await mustRun("rm", [...options, "--", ...deleted.map((name) => join(dataDir, name))], { timeoutMs: 10 * 60_000 });
-  if (kept.length === 0) rmdirSync(dataDir);
-  return { deleted, kept };
+  const reason = lstatSync(dataDir).isSymbolicLink() ? "link" : points.includes(folder) ? "mount point" : "not empty";
+  if (kept.length > 0 || reason !== "not empty") return { deleted, kept, folder: reason };
+  rmdirSync(dataDir);
+  return { deleted, kept, folder: "deleted" };
 }

@@ -68,6 +68,8 @@ export function describeReport(report: Report, config: Config): string {
   else if (!files && paused + hibernated > 0)
     lines.push(`${count(paused + hibernated, "session")} can be resumed after the next start. \`berth down --delete\` deletes them.`);
   if (files && files.kept.length > 0) lines.push(`Kept, because Berth did not create it: ${files.kept.join(", ")} in ${dataDir}.`);
+  if (files?.folder === "link") lines.push(`${dataDir} is a link. The link and the folder that it leads to stay; remove them yourself.`);
+  if (files?.folder === "mount point") lines.push(`${dataDir} is a mount point, so the folder itself stays.`);
   if (files && config.databaseUrl) lines.push("The PostgreSQL database still exists. Drop it if nothing else uses it.");
   return `${[...lines, ...failures.map((failure) => `${style.red("Not stopped:")} ${failure}`)].join("\n")}\n`;
 }
