@@ -33,7 +33,7 @@ test("a data folder that is a link is emptied, and the link and its target stay"
   fill(join(folder, "target"));
   symlinkSync("target", join(folder, "data"));
   expect(await deleteDataFolder(join(folder, "data"))).toEqual({ deleted: ALL, kept: [], folder: "link" });
-  expect(new Set(readdirSync(folder, { recursive: true }))).toEqual(new Set(["data", "target"]));
+  expect(readdirSync(folder, { recursive: true }).map(String).toSorted()).toEqual(["data", "target"]);
 });
 
 testWith(machine.root, "a data folder that is a mount point is emptied, and the mount stays", async () => {
