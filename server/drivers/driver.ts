@@ -45,6 +45,10 @@ export interface Driver extends AsyncDisposable {
   // for that, and if it fails, `list` reports the sandbox.
   destroy(id: SandboxId, signal: AbortSignal): Promise<void>;
 
+  // Whether the engine has given room to a sandbox whose `create` has not ended. Absent if the engine refuses a sandbox without room at
+  // once, so that none waits for it.
+  hasRoom?(id: SandboxId): boolean;
+
   // The actual condition now. Rejects if the engine does not answer, so that a missing answer is not mistaken for a missing
   // sandbox.
   inspect(id: SandboxId, signal: AbortSignal): Promise<SandboxCondition>;

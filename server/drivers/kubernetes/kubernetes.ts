@@ -175,6 +175,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     deleteSnapshot: (snapshotId, signal) => withDriverErrors(signal, () => snapshots.remove(snapshotId, signal)),
     listSnapshots: (signal) => withDriverErrors(signal, () => snapshots.list(signal)),
 
+    hasRoom: (id) => pods.of(nameOf(id)).some(({ spec }) => spec?.nodeName !== undefined),
+
     async inspect(id, signal) {
       const name = nameOf(id);
       const workload = await workloads.read(name, signal);

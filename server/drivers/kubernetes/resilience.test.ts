@@ -122,8 +122,10 @@ describe.each(kinds)("$workload", ({ crds }) => {
     // The driver has read the events and continues to wait.
     const asked = () => double.calls.filter((call) => call === "GET events").length;
     await expect.poll(asked).toBeGreaterThan(1);
+    expect(driver.hasRoom!(spec.id)).toBe(false);
     double.kubelet.addNode("node-new");
     await waiting;
+    expect(driver.hasRoom!(spec.id)).toBe(true);
     expect(await exec(driver, spec.id, "echo ok")).toBe("ok\n");
   });
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { AppError, type Template } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
+import { onBothEngines } from "../../../tests/support/databases/stores.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { loadTemplates } from "../../templates.ts";
 import { filled, statesOf, templatesOf } from "../testing/pool-states.ts";
@@ -128,6 +129,42 @@ test("a resume that the engine refuses for lack of room evicts a blank", async (
   await expect.poll(warmLater).toEqual(["other"]);
   expect((await services.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
   await expect.poll(() => statesOf(services)).toEqual(["running"]);
+});
+
+onBothEngines("an engine in which sandboxes wait for room", (databases) => {
+  test("creates do not wait for a blank without room, and one of them gets the blank that has it", async () => {
+    const tries: string[] = [];
+    const [begun, started] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let hasRoom = false;
+    const { url } = await databases.create();
+    await using services = await openTestSessions({
+      databaseUrl: url,
+      poolSize: 1,
+      wrapDriver: (driver) => ({
+        ...driver,
+        hasRoom: () => hasRoom,
+        // The first one is the blank.
+        async create(spec, signal) {
+          if (tries.push(spec.id) > 1) throw new AppError("capacity_reached");
+          begun.resolve();
+          await started.promise;
+          await driver.create(spec, signal);
+        },
+      }),
+    });
+    const create = () => services.sessions.create(services.acme, aRequest());
+    await services.start();
+    await begun.promise;
+    await expect(create()).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
+    expect(tries).toHaveLength(2);
+
+    hasRoom = true;
+    const calls = Promise.allSettled([create(), create(), create()]);
+    await expect.poll(() => tries.length).toBe(5);
+    started.resolve();
+    expect((await calls).map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
+    expect(tries).toHaveLength(5);
+  });
 });
 
 test("if the engine has no room, the pool does not retry at every run", async () => {

@@ -4,7 +4,7 @@ import { failpoint } from "../../faults/failpoints.ts";
 import type { Log } from "../../log.ts";
 import type { Session, SessionInStep } from "../../store/sessions/session.ts";
 import type { Pool } from "./pool.ts";
-import { reserve, reserveNew, swapForWarm, type ReserveDeps, type Wanted } from "./reserve.ts";
+import { reserve, reserveNew, reserveWarm, swapForWarm, type ReserveDeps, type Wanted } from "./reserve.ts";
 import type { Steps } from "../steps/steps.ts";
 
 // Finds a sandbox for a new session: a warm one of the pool, or a new one. Callers come before the pool: a create that waits
@@ -37,20 +37,23 @@ export function createPlacement(deps: PlacementDeps): Placement {
 
   async function place(wanted: Wanted): Promise<Placed> {
     const endMs = performance.now() + stepTimeoutMs;
-    for (let isFirst = true; ; isFirst = false) {
+    for (let [count, reserveNext] = [pool.count, reserve]; ; count = () => {}) {
       try {
-        return await attempt(wanted, isFirst ? pool.count : () => {});
+        return await attempt(wanted, count, reserveNext);
       } catch (error) {
         const isFull = isAppError(error, "capacity_reached") && performance.now() < endMs;
-        if (!isFull || !(await pool.makeRoom(wanted.kind))) throw error;
-        // Our own limit refuses at once, while the blank that is about to be free may take a while.
+        const room = isFull ? await pool.makeRoom(wanted.kind) : null;
+        if (room === null) throw error;
+        // A sandbox of its own would wait for room again, as long as the engine lets it, while another create claims the blank.
+        reserveNext = room === "claim" ? reserveWarm : reserve;
+        // The blank that is about to be warm may take a while.
         await sleep(RETRY_MS);
       }
     }
   }
 
-  async function attempt(wanted: Wanted, count: Pool["count"]): Promise<Placed> {
-    const { session, created } = await reserve(deps, wanted);
+  async function attempt(wanted: Wanted, count: Pool["count"], reserveNext: typeof reserve): Promise<Placed> {
+    const { session, created } = await reserveNext(deps, wanted);
     count(wanted.kind, isFromPool(session) ? "warm" : "none");
     if (created) {
       steps.left({ session, span: wanted.span }, created);

@@ -33,9 +33,9 @@ export interface Pool extends AsyncDisposable {
   count(kind: Kind, found: "warm" | "none"): void;
   // How many blanks of a template the pool holds when it is full.
   targets(): ReadonlyMap<string, number>;
-  // For a create (of this kind) or a resume that found no room. True: try again, because a blank of its kind is warm or about
-  // to be, or because one of another kind was evicted. The pool creates no blanks for a while.
-  makeRoom(kind?: Kind): Promise<boolean>;
+  // For a create (of this kind) or a resume that found no room. `claim`: a blank of its kind is warm or about to be. `start`: one of
+  // another kind was evicted, so start the sandbox again. null: no blank holds room. The pool creates no blanks for a while.
+  makeRoom(kind?: Kind): Promise<"claim" | "start" | null>;
 }
 
 const FILLING = { name: "pool" };
@@ -51,7 +51,7 @@ export interface PoolDeps {
   store: Store;
   transitions: Pick<Transitions, "lease">;
   steps: Steps;
-  driver: Pick<Driver, "traits">;
+  driver: Pick<Driver, "traits" | "hasRoom">;
   templates: Templates;
   capacity: Capacity;
   home: Home;
@@ -151,14 +151,17 @@ export function createPool(deps: PoolDeps): Pool {
     );
   }
 
-  async function makeRoom(kind?: Kind): Promise<boolean> {
+  const makeRoom: Pool["makeRoom"] = async (kind) => {
     heldOffUntilMs = clock.now() + HOLD_OFF_MS;
-    const blanks = await sessionsInState(store.db, home, ["warm", "warming"]);
-    if (kind && blanks.some((blank) => isOfKind(blank, kind))) return true;
+    // A blank that waits for room itself is of no use to the caller.
+    const blanks = (await sessionsInState(store.db, home, ["warm", "warming"])).filter(holdsRoom);
+    if (kind && blanks.some((blank) => isOfKind(blank, kind))) return "claim";
     // Warm ones first: they hold memory for certain.
-    for (const blank of blanks.toSorted((a, b) => a.state.localeCompare(b.state))) if (await evict(blank)) return true;
-    return false;
-  }
+    for (const blank of blanks.toSorted((a, b) => a.state.localeCompare(b.state))) if (await evict(blank)) return "start";
+    return null;
+  };
+
+  const holdsRoom = ({ state, sandboxId }: Blank) => state === "warm" || (driver.hasRoom?.(sandboxId) ?? true);
 
   async function warm(kind: Kind, target: number): Promise<"made" | "enough" | "failed"> {
     if (clock.now() < heldOffUntilMs) return "failed";

@@ -50,12 +50,20 @@ export interface Reserved {
 
 // Reserves a session in the step `creating`: with a warm sandbox of the pool if there is one, else with a new row whose
 // sandbox is still to be created. The same transaction counts the quotas.
-export async function reserve(deps: ReserveDeps & { steps: Pick<Steps, "leaveIn"> }, wanted: Wanted): Promise<Reserved> {
+export const reserve = (deps: ClaimDeps, wanted: Wanted) => reserveOr(insertNew, deps, wanted);
+
+// The same from the pool only.
+export const reserveWarm = (deps: ClaimDeps, wanted: Wanted) =>
+  reserveOr(() => Promise.reject(new AppError("capacity_reached")), deps, wanted);
+
+type ClaimDeps = ReserveDeps & { steps: Pick<Steps, "leaveIn"> };
+
+async function reserveOr(otherwise: typeof insertNew, deps: ClaimDeps, wanted: Wanted): Promise<Reserved> {
   const { store, steps } = deps;
   const reserved = await store.transaction(async (tx) => {
     await checkQuota(tx, store, wanted);
     const claimed = await claim(deps, tx, wanted);
-    if (!claimed) return { session: await insertNew(deps, tx, wanted), created: null };
+    if (!claimed) return { session: await otherwise(deps, tx, wanted), created: null };
     return { session: claimed, created: await steps.leaveIn(tx, { session: claimed, record: wanted.record }) };
   }, syncOf(deps));
   if (reserved.created) await store.sync();
