@@ -35,7 +35,7 @@ import { followSetups } from "./setup-runs/follow-setups.ts";
 import { createSnapshotServices } from "./snapshots/snapshot-services.ts";
 import { requireAdopted, requireReady } from "./snapshots/require-snapshot.ts";
 import type { SnapshotLimits, Snapshots } from "./snapshots/snapshots.ts";
-import { createSteps, LEASE_MARGIN_MS } from "./steps/steps.ts";
+import { createSteps, LEASE_MS } from "./steps/steps.ts";
 import { createStepActions, type StepActionsDeps } from "./steps/step-actions.ts";
 import { createTransitions } from "./states/transitions.ts";
 import { createReconcileVolumes } from "./volumes/reconcile-volumes.ts";
@@ -112,12 +112,11 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     snapshotBytes: async (id) => (await findSnapshot(store.db, id))?.bytes ?? null,
   });
   const capacity = createCapacity(home, store.engine, { ...deps.capacity, disk });
-  const leaseMs = stepTimeoutMs + LEASE_MARGIN_MS;
   const onChange = (session: Session) => {
     records.note(session);
     changes.announce(session);
   };
-  const transitions = createTransitions({ store, owner, leaseMs, clock, onChange });
+  const transitions = createTransitions({ store, owner, leaseMs: LEASE_MS, clock, onChange });
   const steps = createSteps({ transitions, actions, stepTimeoutMs, clock, log, observer });
   const pool = createPool({ ...deps, observer, transitions, steps, capacity, home, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
   const placement = createPlacement({ ...deps, steps, capacity, home, pool, lease: transitions.lease });

@@ -15,7 +15,7 @@ import type { Templates } from "../../templates.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import { ignoreAll } from "../session-observer.ts";
 import { outcomeOf } from "../states/states.ts";
-import { createSteps, LEASE_MARGIN_MS } from "../steps/steps.ts";
+import { createSteps, LEASE_MS } from "../steps/steps.ts";
 import { createStepActions, type StepActionsDeps } from "../steps/step-actions.ts";
 import { createTransitions } from "../states/transitions.ts";
 
@@ -71,8 +71,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     relayAccess: () => ({ env: {}, gitConfig: [] }),
   });
   const owner = `down-${randomBytes(8).toString("hex")}`;
-  const leaseMs = STEP_TIMEOUT_MS + LEASE_MARGIN_MS;
-  const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: () => {} });
+  const transitions = createTransitions({ store, owner, leaseMs: LEASE_MS, clock, onChange: () => {} });
   const steps = createSteps({ transitions, actions, stepTimeoutMs: STEP_TIMEOUT_MS, clock, log, observer: ignoreAll });
 
   async function end(goal: Goal): Promise<EndedSandboxes> {

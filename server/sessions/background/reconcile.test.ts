@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { AppError, newId } from "@berth/contract";
-import { DAY, MINUTE } from "../../clock.ts";
+import { onBothEngines } from "../../../tests/support/databases/stores.ts";
+import { DAY, HOUR, MINUTE } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { silentLog } from "../../log.ts";
 import { eventsAfter } from "../../store/events.ts";
@@ -21,25 +22,31 @@ afterEach(async () => {
   services = undefined;
 });
 
-// A driver whose next call of one method hangs until the test is over, as if the server had died in it.
-function hanging(method: "create" | "pause" | "resume" | "destroy" | "hibernate") {
-  let armed = false;
+type Method = "create" | "pause" | "resume" | "destroy" | "hibernate";
+
+// A driver whose next call of one of the methods hangs until the test is over, as if the server had died in it. `arm` resolves with
+// that call.
+function hanging(...methods: Method[]) {
+  let armed: PromiseWithResolvers<void> | null = null;
   return {
-    arm: () => (armed = true),
-    wrap: (driver: Driver): Driver => ({
-      ...driver,
-      [method]: (...args: never[]) => {
-        if (!armed) return (driver[method] as (...args: never[]) => Promise<unknown>)(...args);
-        armed = false;
-        const { promise, reject } = Promise.withResolvers<never>();
-        const others = release;
-        release = () => {
-          others();
-          reject(new Error("the test is over"));
+    arm: () => (armed = Promise.withResolvers<void>()).promise,
+    wrap: (driver: Driver): Driver => {
+      const wrapMethod =
+        (method: Method) =>
+        (...args: never[]) => {
+          if (!armed) return (driver[method] as (...args: never[]) => Promise<unknown>)(...args);
+          armed.resolve();
+          armed = null;
+          const { promise, reject } = Promise.withResolvers<never>();
+          const others = release;
+          release = () => {
+            others();
+            reject(new Error("the test is over"));
+          };
+          return promise;
         };
-        return promise;
-      },
-    }),
+      return { ...driver, ...Object.fromEntries(methods.map((method) => [method, wrapMethod(method)])) };
+    },
   };
 }
 
@@ -49,13 +56,14 @@ async function stuckIn(step: "pausing" | "resuming" | "destroying") {
   services = await openTestSessions({ wrapDriver: hang.wrap });
   const session = await services.sessions.create(services.acme, aRequest());
   if (step === "resuming") await services.sessions.pause("acme", session.id);
-  hang.arm();
+  const called = hang.arm();
   void (
     method === "resume"
       ? services.sessions.resume("acme", session.id, { autoStartAgent: false })
       : services.sessions[method]("acme", session.id)
   ).catch(() => {});
-  await expect.poll(async () => (await findSession(services!.store.db, session.id))!.state).toBe(step);
+  await called;
+  expect((await findSession(services.store.db, session.id))!.state).toBe(step);
   return session;
 }
 
@@ -71,19 +79,37 @@ for (const [step, ends] of [
     expect((await successor.sessions.get("acme", session.id)).status).toBe(ends);
   });
 
-test("a server on another machine takes a step over only after its lease has expired", async () => {
-  const session = await stuckIn("pausing");
-  const other = services!.another();
-  expect((await other.reconcile.run()).steps).toBe(0);
-  await services!.clock.advance(60_000);
-  expect((await other.reconcile.run()).steps).toBe(1);
-  expect((await other.sessions.get("acme", session.id)).status).toBe("paused");
+onBothEngines("the lease of a step", (databases) => {
+  test("lasts while its server lives, also if the step takes long, and ends half a minute after it", async () => {
+    const hang = hanging("create", "pause");
+    services = await openTestSessions({ wrapDriver: hang.wrap, databaseUrl: (await databases.create()).url, stepTimeoutMs: 120_000 });
+    const { store, sessions, acme, clock } = services;
+    const paused = await sessions.create(acme, aRequest());
+    const called = hang.arm();
+    void sessions.pause("acme", paused.id).catch(() => {});
+    await called;
+    const calledAgain = hang.arm();
+    void sessions.create(acme, aRequest()).catch(() => {});
+    await calledAgain;
+    const other = services.another();
+    await clock.advance(MINUTE);
+    expect((await other.reconcile.run()).steps).toBe(0);
+    clock.skip(31_000);
+    expect((await other.reconcile.run()).steps).toBe(2);
+    expect(await store.db.selectFrom("sessions").select(["id", "state"]).execute()).toEqual([{ id: paused.id, state: "paused" }]);
+  });
+});
+
+test("a server does not take over its own step because the machine has slept", async () => {
+  await stuckIn("pausing");
+  services!.clock.skip(HOUR);
+  expect((await services!.reconcile.run()).steps).toBe(0);
 });
 
 test("an abandoned create is undone: neither a row nor a sandbox remains", async () => {
   const hang = hanging("create");
   services = await openTestSessions({ wrapDriver: hang.wrap });
-  hang.arm();
+  void hang.arm();
   void services.sessions.create(services.acme, aRequest()).catch(() => {});
   await expect.poll(async () => (await services!.store.db.selectFrom("sessions").select("state").execute()).length).toBe(1);
   await services.another().reconcile.run({ predecessors: true });
@@ -166,7 +192,7 @@ test("sandboxes without a row are stopped even while a step hangs", async () => 
     AbortSignal.timeout(30_000),
   );
   const hang = hanging("resume");
-  hang.arm();
+  void hang.arm();
   const successor = services!.another({ driver: hang.wrap(services!.driver), stepTimeoutMs: 60_000 });
   const run = successor.reconcile.run({ predecessors: true });
   await expect.poll(() => services!.driver.inspect(id, AbortSignal.timeout(30_000))).toBe("stopped");
@@ -199,7 +225,7 @@ async function stuckInThawing() {
   services = opened;
   const session = await opened.sessions.create(opened.acme, aRequest());
   await opened.driver.pause(session.sandboxId, AbortSignal.timeout(30_000));
-  hang.arm();
+  void hang.arm();
   const repairing = opened.reconcile.repairDifferences();
   await expect.poll(async () => (await findSession(opened.store.db, session.id))!.state).toBe("thawing");
   return { services: opened, session, repairing };

@@ -29,8 +29,8 @@ export interface Transitions {
   // The same in the caller's transaction. The caller announces the change after the commit.
   applyIn(tx: Db, session: Session, trigger: Trigger, options?: TransitionOptions): Promise<Session | "deleted" | null>;
   announce(session: Session): void;
-  // Extends the lease of a step that takes long, until it is disposed or the session has left the step.
-  holdLease(session: SessionInStep): AsyncDisposable;
+  // Renews the lease of a step until it is disposed, the session has left the step, or the signal says that the step takes too long.
+  holdLease(session: SessionInStep, timeout: AbortSignal): AsyncDisposable;
 }
 
 export interface TransitionOptions {
@@ -74,14 +74,14 @@ export function createTransitions({ store, owner, leaseMs, clock, onChange }: Tr
     return applied;
   }
 
-  const holdLease: Transitions["holdLease"] = (session) =>
+  const holdLease: Transitions["holdLease"] = (session, timeout) =>
     // A failure is not repeated at once: the lease lasts for two more tries.
-    clock.every(leaseMs / 3, () => updateSession(store.laterDb, session, { lease: lease() }).then(ignore, ignore));
+    clock.every(leaseMs / 3, async () => {
+      if (!timeout.aborted) await updateSession(store.laterDb, session, { lease: lease() }).catch(() => {});
+    });
 
   return { lease, isOwn: (held) => held.owner === owner, apply, applyIn, announce: onChange, holdLease };
 }
-
-const ignore = () => {};
 
 // A power cut that loses the beginning of such a step also ends the sandbox on this machine, and its files are kept. The session is
 // then what it would be after a power cut just before the step.

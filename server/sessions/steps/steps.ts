@@ -15,7 +15,7 @@ import type { StepAction, StepActions } from "./step-actions.ts";
 import type { Recorder, TransitionOptions, Transitions } from "../states/transitions.ts";
 
 // Works through the steps between states. Entering one is a transition that takes a lease, leaving it is another. In between
-// the engine works, at most for as long as the lease. A result that was overtaken by another step changes nothing.
+// the engine works, at most for as long as a step may take. A result that was overtaken by another step changes nothing.
 export interface Steps {
   // Enters the step that `trigger` means for this session. null: the session has changed since it was read. `record` runs
   // when the step is done.
@@ -56,8 +56,9 @@ export interface StepsDeps {
   observer: Pick<SessionObserver, "stepped">;
 }
 
-// A lease outlives its step, so that a slow server is not taken for a dead one.
-export const LEASE_MARGIN_MS = 15_000;
+// A server renews the lease of a step while it works on it, so that another one takes the step over soon after this one has died, however
+// long the step may take.
+export const LEASE_MS = 30_000;
 
 export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, observer }: StepsDeps): Steps {
   const running = new Map<string, RunningStep>();
@@ -80,15 +81,16 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
     unended.delete(id);
     const previous = running.get(id);
     const stop = new AbortController();
-    const settled = (previous ? interrupt(previous) : Promise.resolve()).then(() => work(step, stop.signal));
-    const entry = { stop, settled: settled.catch(() => {}), step: step.session.state };
+    const settled: Promise<Session | null> = (previous ? interrupt(previous) : Promise.resolve()).then(() => work(step, entry));
+    const entry: RunningStep = { stop, settled: settled.catch(() => {}), step: step.session.state, timeout: null };
     running.set(id, entry);
     return settled.finally(() => {
       if (running.get(id) === entry) running.delete(id);
     });
   }
 
-  async function work({ session, record, span }: BegunStep, stop: AbortSignal): Promise<Session | null> {
+  async function work({ session, record, span }: BegunStep, entry: RunningStep): Promise<Session | null> {
+    const stop = entry.stop.signal;
     const { id: sessionId, sandboxId, state: step } = session;
     // TypeScript cannot see that the action of a session's state takes that session.
     const action = actions[step] as StepAction<SessionInStep>;
@@ -96,8 +98,9 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
     const trace = traceFields(span);
     try {
       const extraMs = (await action.extraMs?.(session)) ?? 0;
-      const signal = AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs + extraMs)]);
-      await using _lease = extraMs > 0 ? transitions.holdLease(session) : null;
+      entry.timeout = AbortSignal.timeout(stepTimeoutMs + extraMs);
+      const signal = AbortSignal.any([stop, entry.timeout]);
+      await using _lease = transitions.holdLease(session, entry.timeout);
       await holdPoint(sessionId, `${step}.begun`);
       await inSpan(span, `session ${step}`, (own) => action.act(session, signal, own));
       failpoint(`${step}.acted`);
@@ -114,7 +117,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
       if (!isAppError(reason, "session_busy"))
         log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describeError(error), ...trace });
       if (mayBeDone(session, error)) throw reason;
-      await undo(session, reason).catch((second: unknown) => {
+      await undo(session, reason, entry).catch((second: unknown) => {
         unended.add(sessionId);
         log.error("session.undo_failed", { sessionId, error: describeError(second) });
       });
@@ -137,10 +140,11 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
   };
 
   // A create that failed is discarded right away. If that fails too, reconciliation finds the row.
-  async function undo(session: SessionInStep, reason: AppError): Promise<void> {
+  async function undo(session: SessionInStep, reason: AppError, entry: RunningStep): Promise<void> {
     const action = actions[session.state] as StepAction<SessionInStep>;
     const undone = await begin(session, "failed", { changes: action.failed?.(session, reason) ?? {} });
-    if (undone && undone.session.generation !== session.generation) await work(undone, new AbortController().signal).catch(() => {});
+    if (undone && undone.session.generation !== session.generation)
+      await work(undone, { ...entry, stop: new AbortController() }).catch(() => {});
   }
 
   async function run(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<void> {
@@ -149,9 +153,11 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
   }
 
   function isAbandoned({ id, state, lease }: SessionInStep): boolean {
-    if (lease.untilMs < clock.now()) return true;
+    const isOwn = transitions.isOwn(lease);
     const isWorkedOn = running.has(id) || [...beginning].some((session) => session.id === id);
-    return transitions.isOwn(lease) && !isWorkedOn && (unended.has(id) || !UNSEEN.has(state));
+    // The lease may have expired because this machine has slept, or because the store could not be written.
+    if (isOwn && isWorkedOn && !running.get(id)?.timeout?.aborted) return false;
+    return lease.untilMs < clock.now() || (isOwn && !isWorkedOn && (unended.has(id) || !UNSEEN.has(state)));
   }
 
   async function idle(): Promise<void> {
@@ -175,6 +181,8 @@ interface RunningStep {
   step: string;
   stop: AbortController;
   settled: Promise<unknown>;
+  // Aborts when the step has taken too long. null before its work begins.
+  timeout: AbortSignal | null;
 }
 
 const INTERRUPT_TIMEOUT_MS = 15_000;
