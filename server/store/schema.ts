@@ -5,7 +5,7 @@ import type { EgressHostsTable, OpeningsTable } from "./session-log-tables.ts";
 import type { SnapshotsTable } from "./snapshot-table.ts";
 import type { SessionState } from "./session-states.ts";
 import type { VolumeMountsTable, VolumesTable } from "./volume-tables.ts";
-import type { ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./usage-tables.ts";
+import type { ModelReservationsTable, ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./usage-tables.ts";
 
 // The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text, so that SQLite and PostgreSQL hold the same values.
 // A transaction is a Db too, so every function of the store works inside one.
@@ -24,6 +24,7 @@ export interface Tables {
   rate_buckets: RateBucketsTable;
   audit: AuditTable;
   model_usage: ModelUsageTable;
+  model_reservations: ModelReservationsTable;
   usage_days: UsageDaysTable;
   usage_counters: UsageCountersTable;
   user_settings: UserSettingsTable;

@@ -8,6 +8,17 @@ export interface ModelUsageTable {
   updated_at: number;
 }
 
+export interface ModelReservationsTable {
+  id: string;
+  session_id: string;
+  partner_id: string;
+  external_user_id: string;
+  template: string;
+  output_tokens: number;
+  added_at: number;
+  expires_at: number;
+}
+
 // The usage of a session on a day (UTC, by its first millisecond). The time since `sessions.counted_from` is not in it yet.
 export interface UsageDaysTable {
   day: number;

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { modelUsageOf, type UsedTokens } from "../../store/partners/model-usage.ts";
@@ -110,15 +111,73 @@ describe("tokens are counted", () => {
     await settled(({ input }) => input > 1000 && input < 10_000);
   });
 
-  test("against the cap while requests are in progress", async () => {
-    await restart({ modelTokenCap: 1000 });
-    const asked = Promise.withResolvers<void>();
-    provider.behave = () => asked.resolve();
-    const first = sandbox.open(CHAT, prompt(4000)).catch(() => null);
-    await asked.promise;
-    expect((await sandbox.ask(CHAT, prompt(4))).text).toContain("has used all its tokens");
-    for (const socket of provider.connections) socket.destroy();
-    await first;
+  test("against the cap while requests are in progress: a request waits until enough is left, and is refused if that is never so", async () => {
+    await restart({ modelTokenCap: 3000 });
+    const { promise: asked, resolve } = Promise.withResolvers<Socket>();
+    provider.behave = resolve;
+    const first = sandbox.ask(CHAT, { ...prompt(400), max_tokens: 2500 });
+    const firstSocket = await asked;
+    const requests: string[] = [];
+    provider.behave = (socket, request) => {
+      requests.push(request);
+      socket.end(JSON_ANSWER + JSON.stringify({ usage: usage(100, 2000) }));
+    };
+    const second = sandbox.ask(CHAT, { ...prompt(400), max_tokens: 2000 });
+    expect(await Promise.race([second, sleep(500, "waits")])).toBe("waits");
+    firstSocket.end(JSON_ANSWER + JSON.stringify({ usage: usage(100, 500) }));
+    expect([(await first).status, (await second).status, requests.length]).toEqual([200, 200, 1]);
+    expect(await used()).toEqual({ input: 200, output: 2500 });
+    expect((await sandbox.ask(CHAT, { ...prompt(400), max_tokens: 500 })).text).toContain("too few tokens left");
+    expect((await sandbox.ask(CHAT, prompt(4000))).text).toContain("too few tokens left");
+    expect(await used()).toEqual({ input: 200, output: 2500 });
+  });
+
+  test("so that many requests at once cannot exceed the cap, whatever their answers cost within their limit", async () => {
+    await restart({ modelTokenCap: 20_000 });
+    provider.behave = (socket) => socket.end(JSON_ANSWER + JSON.stringify({ usage: usage(10, 3000) }));
+    const answers = await Promise.all(Array.from({ length: 16 }, () => sandbox.ask(CHAT, { messages: [], max_completion_tokens: 3000 })));
+    expect([200, 400].map((code) => answers.filter(({ status }) => status === code).length)).toEqual([6, 10]);
+    expect(await used()).toEqual({ input: 60, output: 18_000 });
+  });
+
+  test.each([
+    ["openai", CHAT, { messages: [], max_tokens: 5000 }, 5000],
+    ["openai", CHAT, { messages: [], max_completion_tokens: 5000, n: 2 }, 10_000],
+    ["openai", CHAT, { messages: [] }, 8192],
+    ["openai", "/model/openai/v1/completions", { prompt: "x", max_tokens: 50, best_of: 4 }, 200],
+    ["openai", "/model/openai/v1/responses", { input: "x", max_output_tokens: 5000 }, 5000],
+    ["openai", "/model/openai/v1/embeddings", { input: "x" }, 0],
+    ["anthropic", MESSAGES, { messages: [], max_tokens: 5000 }, 5000],
+  ] as const)(
+    "as reserved if the caller of %s %s leaves before an answer that is not streamed",
+    async (modelProvider, path, body, reserved) => {
+      await restart({ modelProvider, modelTokenCap: 100_000 });
+      provider.behave = () => {};
+      await hangUp(path, body, "asked");
+      await settled(({ input, output }) => input > 0 && output === reserved);
+      await expect.poll(() => relay.store.db.selectFrom("model_reservations").selectAll().execute()).toEqual([]);
+    },
+  );
+
+  test("as reserved if the caller leaves in the middle of an answer that is not streamed", async () => {
+    await restart({ modelTokenCap: 100_000 });
+    provider.behave = (socket) => socket.write(`${JSON_ANSWER}{`);
+    await hangUp(CHAT, { messages: [], max_tokens: 5000 }, "head");
+    await settled(({ output }) => output === 5000);
+  });
+
+  test("within the tokens that are left, because the relay lowers the limit of a request", async () => {
+    await restart({ modelTokenCap: 20_000 });
+    let sent = "";
+    provider.behave = (socket, request) => {
+      sent = request;
+      socket.end(JSON_ANSWER + JSON.stringify({ usage: usage(1000, 10_000) }));
+    };
+    await sandbox.ask(CHAT, { max_tokens: 50_000, messages: [{ role: "user", content: "x".repeat(3900) }] });
+    const limit = Number(/"max_tokens":(\d+)/.exec(sent)?.[1]);
+    expect(limit).toBeGreaterThan(18_900);
+    expect(limit).toBeLessThan(19_050);
+    expect((await sandbox.ask(CHAT, { max_tokens: "50000", messages: [] })).text).toMatch(/max_tokens .* must be a number/);
   });
 });
 

@@ -123,10 +123,11 @@ describe("the model relay", () => {
   });
 
   test("refuses a session that has used its tokens, with a message", async () => {
-    const { ask } = await startRelay({ modelTokenCap: 200 });
-    expect((await ask(CHAT, aChat)).status).toBe(200);
-    expect((await ask(CHAT, aChat)).status).toBe(200);
-    const refused = await ask(CHAT, aChat);
+    const { ask } = await startRelay({ modelTokenCap: 2 * (MODEL_USAGE.input + MODEL_USAGE.output) });
+    const short = { ...aChat, max_tokens: MODEL_USAGE.output };
+    expect((await ask(CHAT, short)).status).toBe(200);
+    expect((await ask(CHAT, short)).status).toBe(200);
+    const refused = await ask(CHAT, short);
     expect(refused.status).toBe(400);
     expect(JSON.parse(refused.text).error).toMatchObject({ message: "This session has used all its tokens" });
   });

@@ -15,12 +15,13 @@ import { streamAnswer } from "./model-answer.ts";
 import { sendProviderError } from "./provider-error.ts";
 import { type ModelConfig, modelEnv, modelOf } from "./provider/model-config.ts";
 import { createModelLimits } from "./admission/model-limits.ts";
-import { sendRefusal, ModelRefusal } from "./admission/model-refusal.ts";
+import { sendRefusal, tokensExhausted, ModelRefusal } from "./admission/model-refusal.ts";
 import { presentedToken, providerBody, providerHeaders, providerTarget, type ProviderTarget } from "./request/provider-request.ts";
 import { visitOf, type Relay, type RelayCaller } from "../relays.ts";
 import { createSandboxTokens } from "../sandbox-tokens.ts";
 import { openUpstream, type Upstream } from "./provider/provider-connection.ts";
-import { readRequestBody } from "./request/request-body.ts";
+import { askedOutput } from "./request/asked-output.ts";
+import { readRequestBody, type RequestBody } from "./request/request-body.ts";
 import type { ModelApi } from "./request/request-fields.ts";
 import { REQUEST_SHAPES, requestPolicyOf, type RequestPolicy } from "./request/request-rules.ts";
 import { beginCount, type UsageCount } from "./usage/usage-count.ts";
@@ -116,10 +117,15 @@ export function createModelRelay({
     const { sandboxId } = caller;
     using slot = await limits.takeBodySlot(sandboxId, disconnected);
     await checkCap(user, model);
-    const { body, promptTokens } = target.api === null ? NO_BODY : await readBody(target.api);
+    const read = target.api === null ? NO_BODY : await readBody(target.api);
     disconnected.throwIfAborted();
-    const count = target.costsTokens ? await beginCount({ store, clock, log }, user, promptTokens) : null;
+    const asked = askedOutput(target.api, read.parts);
+    const counted = { promptTokens: read.promptTokens, outputTokens: asked.tokens, isStreamed: read.parts.get("stream")?.kind === "true" };
+    const { tokenCap: cap } = model;
+    const count = target.costsTokens ? await beginCount({ store, clock, log }, user, counted, { cap, disconnected }) : null;
     try {
+      const limits = asked.lowered(count?.reserved ?? Infinity);
+      const body = target.api === null ? [] : providerBody(model, policy, target.api, read, limits);
       const url = model.baseUrl + target.path;
       const headers = providerHeaders(model, request.headers);
       const boundary = createConnectionBoundary({ log, connection: "model provider", fields: { sandboxId } });
@@ -135,8 +141,7 @@ export function createModelRelay({
 
     async function readBody(api: ModelApi) {
       const options = { shape: REQUEST_SHAPES[api], policy, slot, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs, turn };
-      const read = await readRequestBody(request, options);
-      return { body: providerBody(model, policy, api, read), promptTokens: read.promptTokens };
+      return readRequestBody(request, options);
     }
   }
 
@@ -157,7 +162,7 @@ export function createModelRelay({
     } finally {
       // A request without an answer is free too, unless the caller disconnected before it came.
       if (isFree || (meter === undefined && !disconnected.aborted)) await count?.cancel();
-      else await count?.settle(meter, { isComplete });
+      else await count?.settle(meter, disconnected.aborted ? "disconnected" : isComplete ? "complete" : "broken");
     }
     response.end();
   }
@@ -165,13 +170,11 @@ export function createModelRelay({
   async function checkCap({ sessionId }: ModelUser, { tokenCap }: ModelConfig): Promise<void> {
     if (tokenCap === null) return;
     const { input, output } = await modelUsageOf(store.db, sessionId);
-    // With 400, agents show the message and stop. After 429, which OpenAI would return, opencode retries for a minute; it does
-    // the same after any text that contains "500", such as a cap of 5000. After 402 and 403 agents give advice about accounts.
-    if (input + output >= tokenCap) throw new ModelRefusal(400, "insufficient_quota", "This session has used all its tokens");
+    if (input + output >= tokenCap) throw tokensExhausted();
   }
 }
 
-const NO_BODY = { body: [], promptTokens: 0 };
+const NO_BODY: RequestBody = { bytes: Buffer.alloc(0), parts: new Map(), promptTokens: 0 };
 
 interface RelayedRequest {
   user: ModelUser;

@@ -21,6 +21,7 @@ import { up as snapshotImage } from "./0018-snapshot-image.ts";
 import { up as keyLifetime } from "./0019-key-lifetime.ts";
 import { up as facts } from "./0020-facts.ts";
 import { up as quarantine } from "./0021-quarantine.ts";
+import { up as modelReservations } from "./0022-model-reservations.ts";
 
 export interface Migration {
   name: string;
@@ -51,4 +52,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "key-lifetime", up: keyLifetime },
   { name: "facts", up: facts },
   { name: "quarantine", up: quarantine },
+  { name: "model-reservations", up: modelReservations },
 ];

@@ -13,7 +13,7 @@ import { insertEndpoint } from "../webhooks/endpoints.ts";
 import { appendAudit } from "./audit.ts";
 import { deletePartnerRows } from "./delete-partner.ts";
 import { insertKey } from "./keys.ts";
-import { addModelUsage } from "./model-usage.ts";
+import { reserveTokens } from "./model-reservations.ts";
 import { insertSnapshot } from "../snapshots/write.ts";
 import { addUsage, dayOf } from "../usage/days.ts";
 import { insertUses, insertVolume } from "../volumes/volumes.ts";
@@ -92,7 +92,9 @@ async function fill(store: Store, partnerId: string): Promise<void> {
       { ...used, day: dayOf(nowMs), running_ms: 1 },
       { ...used, day: dayOf(nowMs) + DAY, running_ms: 1 },
     ]);
-    await addModelUsage(db, { sessionId, partnerId, externalUserId: "ada", template: "default" }, { input: 1, output: 1 }, nowMs);
+    const user = { sessionId, partnerId, externalUserId: "ada", template: "default" };
+    const wanted = { input: 1, output: 1, leastOutput: 1, cap: 10 };
+    await reserveTokens(store, user, wanted, { nowMs, expiresAtMs: nowMs + DAY });
   }
   const claim = { partnerId, scope: "a", fingerprint: "b", owner: "c" };
   await store.transaction((tx) => claimKey(tx, claim, nowMs, nowMs + 1, nowMs + 2));

@@ -22,6 +22,7 @@ export async function deletePartnerRows(db: Db, partnerId: string, limit: number
     db.deleteFrom("idempotency").where("partner_id", "=", partnerId),
     db.deleteFrom("usage_days").where("day", "=", usedDay).where("partner_id", "=", partnerId).where("session_id", "in", usedSessions),
     db.deleteFrom("model_usage").where("session_id", "in", usage),
+    db.deleteFrom("model_reservations").where("partner_id", "=", partnerId),
     db.deleteFrom("user_settings").where("partner_id", "=", partnerId),
     db.deleteFrom("volume_mounts").where("volume_id", "in", volumes),
     // The servers delete the files of volumes without a row.

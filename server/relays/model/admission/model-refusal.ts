@@ -24,3 +24,7 @@ export function sendRefusal(response: ServerResponse, { status, code, message, r
   });
   response.end(JSON.stringify({ type: "error", error: { type: code, code, message } }));
 }
+
+// With 400, agents show the message and stop. After 429, which OpenAI would return, opencode retries for a minute; it does the same
+// after any text that contains "500", such as a cap of 5000. After 402 and 403 agents give advice about accounts.
+export const tokensExhausted = (message = "This session has used all its tokens") => new ModelRefusal(400, "insufficient_quota", message);

@@ -60,15 +60,16 @@ export function providerHeaders({ provider, apiKey }: ModelConfig, headers: Inco
   return { ...Object.fromEntries(relayed), ...own, ...version, ...key };
 }
 
-// Replaces some values in the caller's body: sets the configured model, requests usage at the end of a stream, and forbids the
-// provider to store anything, which the responses API does by default.
+// Replaces some values in the caller's body: sets the configured model, requests usage at the end of a stream, lowers the limits of
+// tokens to these `limits`, and forbids the provider to store anything, which the responses API does by default.
 export function providerBody(
   { name }: Pick<ModelConfig, "name">,
   { serverTools }: Pick<RequestPolicy, "serverTools">,
   api: ModelApi,
   { bytes, parts }: RequestBody,
+  limits: ReadonlyMap<RequestPart, string> = new Map(),
 ): Buffer[] {
-  const changes = new Map<RequestPart, string>();
+  const changes = new Map<RequestPart, string>(limits);
   if (name !== null) changes.set("model", JSON.stringify(name));
   if ((api === "chat" || api === "completions") && parts.get("stream")?.kind === "true")
     changes.set("stream_options", withUsage(bytes, parts.get("stream_options")));

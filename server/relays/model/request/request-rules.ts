@@ -41,7 +41,18 @@ export interface RequestRule {
   isImage?: (value: ScannedValue) => boolean;
 }
 
-export type RequestPart = "root" | "model" | "stream" | "stream_options" | "store";
+export type RequestPart =
+  | "root"
+  | "model"
+  | "stream"
+  | "stream_options"
+  | "store"
+  // The most tokens of an answer, and how many answers.
+  | "max_tokens"
+  | "max_completion_tokens"
+  | "max_output_tokens"
+  | "n"
+  | "best_of";
 export type RequestShape = Shape<RequestRule>;
 
 const SERVER_TOOL = "{field} requests a tool that the model's provider runs. This template allows only tools that run in the sandbox.";
@@ -144,6 +155,10 @@ const EVERYWHERE: [string, RequestShape][] = [
   ...SERVER_TOOL_FIELDS.split(/\s+/).map((field): [string, RequestShape] => [field, absent(SERVER_TOOL)]),
 ];
 
+const isCount = ({ kind }: ScannedValue) => kind === "number" || kind === "null";
+const COUNT_PARTS = ["max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of"] as const;
+const COUNTS = new Map<string, RequestShape>(COUNT_PARTS.map((name) => [name, part(name, isCount, "{field} must be a number")]));
+
 const UNKNOWN: RequestShape = {
   mark: {
     allows: never,
@@ -153,7 +168,7 @@ const UNKNOWN: RequestShape = {
 };
 
 function request(api: ModelApi, fields: [string, RequestShape][]): RequestShape {
-  const inert = inertFields(api).map((field): [string, RequestShape] => [field, {}]);
+  const inert = inertFields(api).map((field): [string, RequestShape] => [field, COUNTS.get(field) ?? {}]);
   return {
     mark: { part: "root", allows: ({ kind }) => kind === "object", refusal: "The request to the model is not a JSON object" },
     fields: new Map([...inert, ...EVERYWHERE, ...fields]),
