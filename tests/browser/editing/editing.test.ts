@@ -114,6 +114,7 @@ describeOnSharedServer("editing in the workspace", (suite) => {
     await workspace.exec("chmod 644 kept.txt");
     await eventually(() => workspace.read("kept.txt")).toBe("mine kept\n");
     await expectVisible(page.getByRole("button", { name: "Autosave: on" }));
+    await expectGone(page.getByText("Could not save kept.txt"));
 
     await openFile(page, "becomes-folder.txt");
     await workspace.exec("rm becomes-folder.txt && mkdir becomes-folder.txt");

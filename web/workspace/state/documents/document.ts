@@ -49,7 +49,7 @@ export const newDocument = (path: string, etag: string | null): TextDocument => 
 export function updateDocument(doc: TextDocument, event: DocumentEvent): DocumentUpdate {
   switch (event.type) {
     case "edited":
-      return { doc: { ...doc, edited: event.differs, revision: doc.revision + 1 } };
+      return { doc: { ...doc, edited: event.differs, revision: doc.revision + 1, failure: event.differs ? doc.failure : null } };
     case "saveStarted":
       return { doc: { ...doc, saving: true } };
     case "saved": {
@@ -80,7 +80,7 @@ function followDisk(doc: TextDocument, text: string, etag: string): DocumentUpda
     return { doc: { ...doc, saving: false, conflict } };
   }
   if (doc.edited) return { doc: { ...doc, saving: false, conflict: { kind: "changed", text, etag } } };
-  return { doc: { ...doc, etag, saving: false, conflict: null }, show: text };
+  return { doc: { ...doc, etag, saving: false, conflict: null, failure: null }, show: text };
 }
 
 // Lets the next save replace the version on disk that the person decided against.

@@ -58,10 +58,11 @@ beforeEach(() => {
 // Opens one file and returns functions that type into it and read its state.
 async function openDocument(settings = { autosave: false }) {
   const notices: string[] = [];
+  const dismissed: number[] = [];
   const documents = createDocuments({
     api: disk,
     drafts,
-    notices: { error: (text) => void notices.push(text) },
+    notices: { error: (text) => notices.push(text), dismiss: (id) => void dismissed.push(id) },
     autosave: () => settings.autosave,
     autosaveAfterMs: () => 5,
     draftAfterMs: 1,
@@ -81,6 +82,7 @@ async function openDocument(settings = { autosave: false }) {
     documents,
     buffer,
     notices,
+    dismissed,
     type: (next: string) => {
       text = next;
       documents.edited("a.txt", { differs: true });
@@ -159,18 +161,33 @@ test("a save that failed while disconnected is retried after the reconnect", asy
   expect(drafts.kept.size).toBe(0);
 });
 
-test("autosave tries again after a failure, and tells about it once", async () => {
-  const { type, state, notices } = await openDocument({ autosave: true });
+test("autosave tries again after a failure, tells about it once, and takes that back when the file is saved", async () => {
+  const { type, state, notices, dismissed } = await openDocument({ autosave: true });
   let failures = 0;
   disk.beforeWrite = async () => {
     if (++failures <= 3) throw new ApiError(507, "disk_full", "full");
   };
   type("typed onto a full disk");
   await expect.poll(() => state()?.failure).toContain("full");
+  expect(dismissed).toEqual([]);
   type("typed onto a full disk, and on");
   await expect.poll(() => disk.text("a.txt")).toBe("typed onto a full disk, and on");
   expect(state()).toMatchObject({ edited: false, failure: null });
   expect(notices).toHaveLength(1);
+  expect(dismissed).toEqual([1]);
+});
+
+test("a file that is closed, or has its saved text again, leaves no notice about its failed save", async () => {
+  const { documents, type, notices, dismissed } = await openDocument();
+  disk.beforeWrite = () => Promise.reject(new ApiError(507, "disk_full", "full"));
+  for (const resolve of [() => documents.edited("a.txt", { differs: false }), () => documents.close("a.txt")]) {
+    type("typed onto a full disk");
+    await documents.save("a.txt");
+    const told = notices.length;
+    resolve();
+    expect(dismissed).toHaveLength(told);
+  }
+  expect(notices).toHaveLength(2);
 });
 
 test("autosave does not try again after it was turned off", async () => {

@@ -11,7 +11,7 @@ import { createOpenFiles } from "./open-files.ts";
 export interface DocumentsDeps {
   api: Pick<Api, "readFile" | "writeFile">;
   drafts: Drafts;
-  notices: Pick<Notices, "error">;
+  notices: Pick<Notices, "error" | "dismiss">;
   autosave: () => boolean;
   autosaveAfterMs?: () => number;
   draftAfterMs?: number;
@@ -31,6 +31,11 @@ export function createDocuments(deps: DocumentsDeps) {
   const saves = new Map<string, Promise<boolean>>();
   // The files whose last save failed while autosave was on. The next attempt is scheduled.
   const retries = new Map<string, Backoff>();
+  // The notices that say why a file is not saved.
+  const failureNotices = new Map<string, number>();
+  openFiles.store.subscribe(() => {
+    for (const path of failureNotices.keys()) if (!documentAt(path)?.failure) dismissFailure(path);
+  });
   // Files that changed on disk during a save. Only reading them again shows whether the change was ours.
   const rereadAfterSave = new Set<string>();
   // Files that may have changed on disk after the request that loads them was answered.
@@ -147,7 +152,16 @@ export function createDocuments(deps: DocumentsDeps) {
     apply(path, { type: "saveFailed", message: describeError(error) });
     if (autosave()) scheduleRetry(path);
     // The status bar reports a lost connection.
-    if (isNews && !isOffline(error)) notices.error(`Could not save ${path}: ${describeError(error)}`);
+    if (!isNews) return;
+    dismissFailure(path);
+    if (!isOffline(error)) failureNotices.set(path, notices.error(`Could not save ${path}: ${describeError(error)}`));
+  }
+
+  function dismissFailure(path: string): void {
+    const id = failureNotices.get(path);
+    if (id === undefined) return;
+    failureNotices.delete(path);
+    notices.dismiss(id);
   }
 
   function scheduleRetry(path: string): void {

@@ -32,8 +32,8 @@ export function createNotices() {
     store,
     dismiss,
     info: (text: string) => void show({ kind: "info", text }),
-    error: (text: string) => void show({ kind: "error", text }),
     // These return the notice's id, so that the caller can dismiss it when it is no longer true.
+    error: (text: string): number => show({ kind: "error", text }),
     // Information with a button, which stays a little longer.
     offer: (text: string, action: NonNullable<Notice["action"]>): number => show({ kind: "info", text, action }),
     warn: (text: string, action?: Notice["action"]): number => show({ kind: "warning", text, ...(action && { action }) }),
