@@ -161,7 +161,9 @@ export type TerminalFromDaemon =
   | { type: "cleared" }
   | { type: "exit"; code: number | null; signal: string | null };
 export type TerminalFromClient =
-  | { type: "resize"; cols: number; rows: number }
+  // The size of this client's screen. `unusedMs` says how long ago a person has used the terminal there: null if never, and now if it
+  // is missing. The terminal has the size of the client that was used last.
+  | { type: "resize"; cols: number; rows: number; unusedMs?: number | null }
   // Forgets all output above the current line.
   | { type: "clear" }
   // Flow control: the number of output bytes that the client has drawn. The daemon stops sending to a client that is more

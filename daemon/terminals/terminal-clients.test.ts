@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { attachScreen, createTerminal } from "../testing/terminal-screen.ts";
@@ -49,6 +50,30 @@ describe("terminals", () => {
     await second.close();
     await expect.poll(() => first.messages.at(-1)).toEqual({ type: "resized", cols: 100, rows: 40 });
     await first.close();
+  });
+
+  test("have the size of the client that was used last, not of one that only looks", async () => {
+    const { id } = await createTerminal(daemon);
+    const [used, looking] = [await attachScreen(daemon, id), await attachScreen(daemon, id)];
+    // The daemon has read the message when it answers the ping.
+    const resize = async ({ socket }: typeof used, size: object) => {
+      socket.send(JSON.stringify({ type: "resize", ...size }));
+      socket.ping();
+      await once(socket, "pong");
+    };
+    const sizes = () => used.messages.flatMap((message) => (message.type === "resized" ? [message.cols] : []));
+    await resize(used, { cols: 100, rows: 40, unusedMs: null });
+    await resize(looking, { cols: 60, rows: 20, unusedMs: null });
+    await resize(looking, { cols: 61, rows: 20, unusedMs: null });
+    // As after a loss of both connections: one was used a minute ago, the other one an hour ago.
+    await resize(used, { cols: 101, rows: 40, unusedMs: 60_000 });
+    await resize(looking, { cols: 62, rows: 20, unusedMs: 3_600_000 });
+    await resize(looking, { cols: 63, rows: 20, unusedMs: 0 });
+    await resize(used, { cols: 102, rows: 40, unusedMs: 60_000 });
+    expect(sizes()).toEqual([100, 101, 63]);
+    await looking.close();
+    await expect.poll(sizes).toEqual([100, 101, 63, 102]);
+    await used.close();
   });
 
   test("forget the output above the current line when a client clears them", async () => {

@@ -50,8 +50,8 @@ interface Client {
   frames: Buffer[];
   progressAtMs: number;
   isViewer: boolean;
-  // The size that the client last requested.
-  size: { cols: number; rows: number } | null;
+  // The size of its screen, and when a person last used the terminal there.
+  size: { cols: number; rows: number; usedAtMs: number } | null;
 }
 
 const FRAME_BYTES = 32 * 1024;
@@ -180,8 +180,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     socket.on("close", () => {
       clients.delete(client);
       if (holding) holdBack();
-      const latest = [...clients].findLast(({ size }) => size !== null)?.size;
-      if (latest) resize(latest.cols, latest.rows);
+      applySize();
     });
     return client;
   }
@@ -194,11 +193,8 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
 
   function handleMessage(client: Client, message: TerminalFromClient | null): void {
     if (message?.type === "resize" && isSize(message.cols) && isSize(message.rows)) {
-      client.size = { cols: message.cols, rows: message.rows };
-      // The set is ordered by the latest request, so that the one before applies when this client leaves.
-      clients.delete(client);
-      clients.add(client);
-      return resize(message.cols, message.rows);
+      client.size = { cols: message.cols, rows: message.rows, usedAtMs: usedAt(message.unusedMs) };
+      return applySize();
     }
     if (message?.type === "clear") return clear(client);
     handleDrawn(client, message);
@@ -219,10 +215,12 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     for (const client of clients) if (client !== by) send(client, { type: "cleared" });
   }
 
-  function resize(newCols: number, newRows: number): void {
-    if (newCols === cols && newRows === rows) return;
-    cols = newCols;
-    rows = newRows;
+  // Of clients that were never used, the first one decides: a second browser that only looks must not resize what others see.
+  function applySize(): void {
+    const sizes = [...clients].flatMap(({ size }) => size ?? []);
+    const latest = sizes.toSorted((a, b) => (a.usedAtMs === b.usedAtMs ? 0 : b.usedAtMs - a.usedAtMs))[0];
+    if (!latest || (latest.cols === cols && latest.rows === rows)) return;
+    ({ cols, rows } = latest);
     pty?.resize(cols, rows);
     broadcast({ type: "resized", cols, rows });
   }
@@ -284,6 +282,10 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
 }
 
 export const isSize = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1000;
+
+function usedAt(unusedMs: unknown = 0): number {
+  return typeof unusedMs === "number" ? performance.now() - Math.max(0, unusedMs) : -Infinity;
+}
 
 // Where a client without an offset starts: at the start of a line, so that its output does not start inside a character
 // or an escape sequence.

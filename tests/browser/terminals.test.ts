@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import {
   clickInTerminal,
@@ -9,6 +10,7 @@ import {
   openFile,
   screenText,
   tab,
+  terminal,
   treeItem,
   typeInTerminal,
 } from "../support/browser/workspace.ts";
@@ -115,12 +117,19 @@ describeOnSharedServer("terminals in the workspace", (suite) => {
 
   test("two people share a terminal, a touch screen has keys for Ctrl and the arrows, and a program that ends shows its exit status", async () => {
     const workspace = await suite.sharedWorkspace();
+    const rowCount = (page: Page) => terminal(page).locator("> div").count();
     await typeInTerminal(workspace.page, "clear; echo from-the-first");
-    const page = await workspace.another(undefined, { hasTouch: true });
+    const rows = await rowCount(workspace.page);
+    const page = await workspace.another(undefined, { hasTouch: true, viewport: { width: 900, height: 620 } });
     await eventually(() => screenText(page)).toMatch(/^from-the-first$/m);
+    // The smaller browser only looks, so it shows the screen of the other one.
+    expect([await rowCount(page), await rowCount(workspace.page)]).toEqual([rows, rows]);
+    expect(await page.locator(".terminal-view .screen").evaluate((screen) => screen.scrollHeight > screen.clientHeight)).toBe(true);
     const keys = page.getByRole("toolbar", { name: "Terminal keys" });
     await typeInTerminal(page, "echo from-the-second; sleep 100");
     await eventually(() => screenText(workspace.page)).toMatch(/^from-the-second$/m);
+    expect(await rowCount(workspace.page)).toBe(await rowCount(page));
+    expect(await rowCount(page)).toBeLessThan(rows);
     await keys.getByRole("button", { name: "Ctrl" }).tap();
     await page.keyboard.type("c");
     await eventually(() => screenText(page)).toContain("^C");

@@ -26,6 +26,10 @@ export interface TerminalScreen extends Disposable {
   find(text: string, direction: FindDirection): { number: number; count: number };
 }
 
+// A person's own events. xterm's data is no sign of a person: it also answers questions of programs.
+const USES = ["focusin", "keydown", "input", "paste"] as const;
+const ROOM_ABOVE_PX = 6;
+
 const screens = new Map<string, TerminalScreen>();
 
 // Returns the screen of a terminal. It stays alive while its tab is hidden, so that showing it again is instant.
@@ -72,7 +76,10 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     sink: {
       write: (bytes, drawn) => xterm.write(bytes, drawn),
       reset: () => xterm.reset(),
-      resized: (cols, rows) => xterm.resize(cols, rows),
+      resized(cols, rows) {
+        xterm.resize(cols, rows);
+        showCursor();
+      },
       cleared: () => xterm.clear(),
     },
     // A shell that a person left has nothing more to show.
@@ -107,14 +114,37 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   });
   const registration = workspace.connections.add(stream);
 
-  // Fits the screen to its container and reports the new size to the program.
-  // A viewer sees the screen in the size that the others gave it.
+  // Reports the size that fits the container. The screen itself always has the terminal's size, which may fit another browser: a screen
+  // of any other size would break the lines of the program's output. A viewer decides no size.
+  let fitting = { cols: 0, rows: 0 };
   function fit(): void {
-    if (!mayEdit) return;
-    const before = `${xterm.cols}x${xterm.rows}`;
-    fitAddon.fit();
-    if (before !== `${xterm.cols}x${xterm.rows}`) stream.resize(xterm.cols, xterm.rows);
+    const { cols = NaN, rows = NaN } = fitAddon.proposeDimensions() ?? {};
+    if (Number.isNaN(cols + rows) || (fitting.cols === cols && fitting.rows === rows)) return;
+    fitting = { cols, rows };
+    if (mayEdit) stream.resize(cols, rows);
   }
+  function use(): void {
+    if (!mayEdit) return;
+    fit();
+    stream.use();
+  }
+
+  // Keeps the line with the cursor in view if the screen is higher than its container, until the person scrolls away from it.
+  let shownTop = 0;
+  let showing = false;
+  function showCursor(): void {
+    if (showing || xterm.rows <= fitting.rows) return;
+    showing = true;
+    requestAnimationFrame(() => {
+      showing = false;
+      const container = element.parentElement;
+      if (!container || disposed || container.scrollTop !== shownTop) return;
+      const rowHeight = (xterm.element?.querySelector(".xterm-screen")?.clientHeight ?? 0) / xterm.rows;
+      container.scrollTop = (xterm.buffer.active.cursorY + 1) * rowHeight + ROOM_ABOVE_PX - container.clientHeight;
+      shownTop = container.scrollTop;
+    });
+  }
+  xterm.onCursorMove(showCursor);
   const isAtBottom = () => xterm.buffer.active.viewportY === xterm.buffer.active.baseY;
 
   // Whether the end of the output was in view when the screen was last visible.
@@ -141,14 +171,13 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       const resized = new ResizeObserver(() => visible && fit());
       resized.observe(container);
       // Several browsers share a terminal, and the one in use decides its size.
-      const onFocus = () => visible && fit();
-      element.addEventListener("focusin", onFocus);
+      for (const name of USES) element.addEventListener(name, use);
       return {
         [Symbol.dispose]() {
           wasAtBottom = isAtBottom();
           visibility.disconnect();
           resized.disconnect();
-          element.removeEventListener("focusin", onFocus);
+          for (const name of USES) element.removeEventListener(name, use);
           element.remove();
           gpu[Symbol.dispose]();
         },
@@ -159,7 +188,10 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       xterm.clear();
       stream.clear();
     },
-    press: (key) => stream.input(bytesOf(key, { applicationCursorKeys: xterm.modes.applicationCursorKeysMode })),
+    press(key) {
+      use();
+      stream.input(bytesOf(key, { applicationCursorKeys: xterm.modes.applicationCursorKeysMode }));
+    },
     onControlUsed(listener) {
       controlUsed = listener;
     },

@@ -80,7 +80,7 @@ test("input typed while disconnected is sent after the reconnect, after the size
   stream.input("ls\r");
   const { socket, messages } = await first;
   attach(socket, { offset: 0, reset: true });
-  await expect.poll(() => messages.map(String)).toEqual(['{"type":"resize","cols":120,"rows":40}', "ls\r"]);
+  await expect.poll(() => messages.map(String)).toEqual(['{"type":"resize","cols":120,"rows":40,"unusedMs":null}', "ls\r"]);
 });
 
 test("input stays in order while the terminal is being attached", async () => {
@@ -105,6 +105,31 @@ test("it reports how much output was drawn", async () => {
   attach(socket, { offset: 0, reset: true });
   for (let i = 0; i < 3; i++) socket.send(Buffer.alloc(100_000, "x"));
   await expect.poll(() => messages).toContain('{"type":"drawn","offset":200000}');
+});
+
+test("the screen has the size of the terminal, and the size that fits applies when a person uses this browser", async () => {
+  const first = accept();
+  const sizes: string[] = [];
+  const sink = {
+    write: () => {},
+    reset: () => {},
+    cleared: () => {},
+    resized: (cols: number, rows: number) => void sizes.push(`${cols}x${rows}`),
+  };
+  using stream = openStream({ sink });
+  stream.resize(60, 20);
+  const { socket, messages } = await first;
+  attach(socket, { offset: 0, reset: true });
+  await expect.poll(() => messages.map(String)).toEqual(['{"type":"resize","cols":60,"rows":20,"unusedMs":null}']);
+  expect(sizes).toEqual(["80x24"]);
+  stream.use();
+  await expect.poll(() => messages.map(String).slice(1)).toEqual(['{"type":"resize","cols":60,"rows":20,"unusedMs":0}']);
+  socket.send(JSON.stringify({ type: "resized", cols: 60, rows: 20 }));
+  await expect.poll(() => sizes).toEqual(["80x24", "60x20"]);
+  // It applies already, so the next keys need no message each.
+  stream.use();
+  stream.input("x");
+  await expect.poll(() => messages.map(String).slice(2)).toEqual(["x"]);
 });
 
 test("it does not reconnect to a closed terminal", async () => {

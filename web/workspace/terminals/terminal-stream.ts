@@ -7,6 +7,7 @@ export interface TerminalSink {
   write(bytes: Uint8Array, drawn: () => void): void;
   // Clears the screen and the scrollback, because output was lost before the next part.
   reset(): void;
+  // The terminal has this size, whichever browser decided it.
   resized(cols: number, rows: number): void;
   // Another browser has cleared the terminal.
   cleared(): void;
@@ -23,7 +24,10 @@ export interface TerminalStreamOptions {
 
 export interface TerminalStream extends Disposable {
   input(text: string): void;
+  // The size that fits this browser.
   resize(cols: number, rows: number): void;
+  // A person uses the terminal in this browser, so the size that fits it applies.
+  use(): void;
   // Forgets the output above the current line, in the sandbox too.
   clear(): void;
   retryNow: () => void;
@@ -34,6 +38,8 @@ export interface TerminalStream extends Disposable {
 const MAX_PENDING_INPUT = 4096;
 // How much output is drawn between two reports to the daemon, which stops sending if we fall behind.
 const REPORT_EVERY_BYTES = 128 * 1024;
+// How often a browser in use says so, if the terminal has its size already.
+const REPORT_USE_EVERY_MS = 1000;
 
 // The connection of one terminal. It counts the received output, so that after a disconnect it gets only the missing part.
 export function openTerminalStream(options: TerminalStreamOptions): TerminalStream {
@@ -45,7 +51,10 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
   // True from the daemon's `attached` message until a disconnect. Before that, input waits so that it stays in order.
   let attached = false;
   let pendingInput = "";
-  let size: { cols: number; rows: number } | null = null;
+  let fitting: { cols: number; rows: number } | null = null;
+  let current: { cols: number; rows: number } | null = null;
+  let usedAtMs: number | null = null;
+  let sizeSentAtMs = -Infinity;
 
   const socket = connectSocket({
     url: () => options.url(offset),
@@ -63,8 +72,13 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
       if (!attached || !socket.send(encoder.encode(text))) pendingInput = (pendingInput + text).slice(0, MAX_PENDING_INPUT);
     },
     resize(cols, rows) {
-      size = { cols, rows };
-      if (attached) send({ type: "resize", cols, rows });
+      fitting = { cols, rows };
+      sendSize();
+    },
+    use() {
+      usedAtMs = performance.now();
+      const applies = fitting?.cols === current?.cols && fitting?.rows === current?.rows;
+      if (!applies || usedAtMs - sizeSentAtMs >= REPORT_USE_EVERY_MS) sendSize();
     },
     clear: () => send({ type: "clear" }),
     retryNow: socket.retryNow,
@@ -77,13 +91,25 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
 
   function receive(message: TerminalFromDaemon): void {
     if (message.type === "exit") return options.onExit?.({ code: message.code, signal: message.signal });
-    if (message.type === "resized") return sink.resized(message.cols, message.rows);
+    if (message.type === "resized") return resized(message);
     if (message.type === "cleared") return sink.cleared();
+    resized(message.terminal);
     if (message.reset) sink.reset();
     offset = drawn = reported = message.offset;
     attached = true;
-    if (size) send({ type: "resize", ...size });
+    sendSize();
     if (pendingInput !== "" && socket.send(encoder.encode(pendingInput))) pendingInput = "";
+  }
+
+  function resized({ cols, rows }: { cols: number; rows: number }): void {
+    current = { cols, rows };
+    sink.resized(cols, rows);
+  }
+
+  function sendSize(): void {
+    if (!attached || !fitting) return;
+    sizeSentAtMs = performance.now();
+    send({ type: "resize", ...fitting, unusedMs: usedAtMs === null ? null : Math.round(sizeSentAtMs - usedAtMs) });
   }
 
   function onBytes(bytes: Uint8Array): void {

@@ -256,7 +256,7 @@ test("a file is saved before it moves, and its text moves with it", async () => 
 
 test("releasing a file that is still loading keeps its draft and does not open it", async () => {
   drafts.kept.set("a.txt", { text: "draft", etag: '"1"' });
-  const documents = createDocuments({ api: disk, drafts, notices: { error: () => {} }, autosave: () => false });
+  const documents = createDocuments({ api: disk, drafts, notices: { error: () => 0, dismiss: () => {} }, autosave: () => false });
   const opening = documents.open("a.txt");
   documents.release("a.txt");
   await opening;
