@@ -51,4 +51,5 @@ void Promise.race([workspace.initialRequest, new Promise((resolve) => setTimeout
     for (const part of [OpenDialogs, NameField, ConflictBar, PausedOverlay, EndedPage]) part.prefetch().catch(() => {});
     void import("./together/start.ts").then(({ startTogether }) => startTogether(workspace)).catch(() => {});
     setTimeout(() => void prefetchSidePanels(), 1000);
+    void import("./editor/language/background-tabs.ts").then(({ openBackgroundTabs }) => openBackgroundTabs(workspace)).catch(() => {});
   });

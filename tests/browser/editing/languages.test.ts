@@ -64,6 +64,11 @@ describeOnSharedServer("language servers in the workspace", (suite) => {
     await expectGone(page.getByRole("option", { name: "Go to definition" }));
     expect(await page.locator(".notice").count()).toBe(0);
     await page.keyboard.press("Escape");
+    // After a reload, the problems of tabs that were not shown yet count too.
+    await expectVisible(page.getByRole("button", { name: "2 errors and 0 warnings" }));
+    await page.reload();
+    await expectVisible(page.getByLabel("Text of notes.txt"));
+    await expectVisible(page.getByRole("button", { name: "2 errors and 0 warnings" }));
     await closeTabs(page);
   });
   test("TypeScript: errors, definition, references, rename across files and format", async () => {

@@ -21,6 +21,8 @@ import { pathAt, uriAt } from "./protocol/uris.ts";
 export interface LanguageClient {
   // The extension for the editors of one file.
   support(path: string, language: FileLanguage, text: () => Text): Extension;
+  // Opens a file at the server that no editor shows. No-op if it is open.
+  open(path: string, language: FileLanguage, text: () => Text): void;
 }
 
 // Requests that are not answered are ended when the connection is lost, so the library need not give up on them.
@@ -87,6 +89,7 @@ export function openClient(workspace: Workspace, language: Language, onEnd: () =
     });
     const used = EditorView.updateListener.of(({ docChanged, focusChanged }) => void ((docChanged || focusChanged) && connection.wake()));
     opened.resolve({
+      open: (path, { id }, text) => files.openUnseen(uriAt(server.rootUri, path), id, text),
       support(path, { id }, text) {
         const uri = uriAt(server.rootUri, path);
         files.provide(uri, text);

@@ -5,7 +5,7 @@ import type { Workspace } from "../../state/workspace.ts";
 import { fileLanguage } from "./file-language.ts";
 
 // The server would need too long for a larger file, and its messages would be too large.
-const MAX_CHARS = 250_000;
+export const MAX_CHARS = 250_000;
 
 // The extensions of a language server for the editor of a file; null if there is no server. The client is loaded when the first file
 // needs it.

@@ -52,9 +52,19 @@ export class ServerFiles extends ClientWorkspace {
       known.views.add(view);
       return this.#opened(known);
     }
-    const views = new Set([view]);
+    this.#add(uri, languageId, view.state.doc, new Set([view]));
+  }
+
+  // Opens a file that no editor shows.
+  openUnseen(uri: string, languageId: string, text: () => Text): void {
+    if (this.files.some((file) => file.uri === uri)) return;
+    this.provide(uri, text);
+    this.#add(uri, languageId, text(), new Set());
+  }
+
+  #add(uri: string, languageId: string, doc: Text, views: Set<EditorView>): void {
     const getView = (main?: EditorView) => (main && views.has(main) ? main : (views.values().next().value ?? null));
-    const file: ServerFile = { uri, languageId, version: 0, doc: view.state.doc, views, getView };
+    const file: ServerFile = { uri, languageId, version: 0, doc, views, getView };
     this.files.push(file);
     if (this.#isConnected) this.client.didOpen(file);
     this.#opened(file);
