@@ -168,13 +168,24 @@ describeInBrowser(
       expect((await downloading).suggestedFilename()).toBe("a.txt");
     });
 
-    test("it shows that the person is signed out when the cookie is missing", async () => {
+    test("it shows that the person is signed out when the cookie is missing, and keeps the unsaved text", async () => {
       const workspace = await suite.sharedWorkspace({ "cookie.txt": "base\n" });
-      await openFile(workspace.page, "cookie.txt");
-      await workspace.page.context().clearCookies();
+      const { page } = workspace;
+      const signedOut = page.getByRole("heading", { name: "You are signed out of this workspace" });
+      await openFile(page, "cookie.txt");
+      await page.context().clearCookies();
+      // The connections of this page are still open.
+      await typeAtStart(page, "typed without a cookie ");
+      await expectVisible(signedOut);
+      await expectVisible(page.getByText("Your unsaved changes are kept in this browser."));
+      expect(await page.getByText("Unauthorized").count()).toBe(0);
+      await page.goto(await workspace.link());
+      await eventually(() => workspace.read("cookie.txt")).toBe("typed without a cookie base\n");
+
+      await page.context().clearCookies();
       proxy.sever();
       proxy.restore();
-      await expectVisible(workspace.page.getByRole("heading", { name: "You are signed out of this workspace" }));
+      await expectVisible(signedOut);
     });
   },
   { settings: behindProxy },

@@ -32,8 +32,14 @@ export interface FileContent {
 
 export type Api = ReturnType<typeof createApi>;
 
+export interface ApiOptions {
+  send?: typeof fetch;
+  // The cookie is missing or no longer valid.
+  onSignedOut?: () => void;
+}
+
 // The daemon's API and the server's own routes under `/workspace/{sandboxId}/`.
-export function createApi(base: string, send: typeof fetch = (...args) => fetch(...args)) {
+export function createApi(base: string, { send = (...args) => fetch(...args), onSignedOut }: ApiOptions = {}) {
   const query = (values: Record<string, string | number | boolean | undefined>) => {
     const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "" && value !== false);
     return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
@@ -47,6 +53,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     if (response.ok) return response;
     const body = (await response.json().catch(() => ({}))) as { error?: string; code?: string };
     const code = body.code ?? response.headers.get("x-error-code") ?? "unknown";
+    if (code === "unauthorized") onSignedOut?.();
     throw new ApiError(response.status, code, body.error ?? `The workspace returned an unexpected response (${response.status})`);
   }
 

@@ -42,7 +42,7 @@ export type Workspace = ReturnType<typeof createWorkspace>;
 // Builds everything behind the page by hand: reading it shows the whole app.
 export function createWorkspace(sandboxId: string) {
   const base = `/workspace/${sandboxId}/`;
-  const api = createApi(base);
+  const api = createApi(base, { onSignedOut });
   const notices = createNotices();
   const dialogs = createDialogs();
   const embedding = createEmbedding();
@@ -121,7 +121,7 @@ export function createWorkspace(sandboxId: string) {
       connections.retryNow();
     },
     onDisconnected: session.streamDisconnected,
-    onSignedOut: () => session.end("signedOut"),
+    onSignedOut,
     onGone: () => session.end("destroyed"),
   });
 
@@ -134,6 +134,13 @@ export function createWorkspace(sandboxId: string) {
   document.addEventListener("visibilitychange", () => (document.hidden ? documents.keepDrafts() : retryNow()));
   // Phones fire only pagehide. Elsewhere, beforeunload leaves more time for the write.
   for (const leaving of ["beforeunload", "pagehide"]) addEventListener(leaving, documents.keepDrafts);
+
+  // The stream may have been opened while the cookie was valid, so its next message would open the page again.
+  function onSignedOut(): void {
+    stream[Symbol.dispose]();
+    documents.keepDrafts();
+    session.end("signedOut");
+  }
 
   function receive(event: SandboxEvent): void {
     if (event.type === "hello") return onHello(event);

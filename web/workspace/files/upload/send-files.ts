@@ -41,6 +41,8 @@ export async function sendFiles({ api }: Workspace, folder: string, uploads: rea
     } catch (error) {
       if (replace === "always" || !fileExists(error)) {
         waiting.length = 0;
+        // Shows the page for people who are signed out.
+        if (error instanceof ApiError && error.code === "unauthorized") await api.json("session");
         throw error;
       }
       skipped.push(upload);

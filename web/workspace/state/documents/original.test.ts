@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createApi } from "../../connection/api.ts";
 import { readOriginal } from "./original.ts";
 
-const apiWith = (response: Response) => createApi("/workspace/sbx_1/", async () => response);
+const apiWith = (response: Response) => createApi("/workspace/sbx_1/", { send: async () => response });
 
 test("an original is a text, not a text, or missing because the file is new", async () => {
   expect(await readOriginal(apiWith(new Response("before\n")), "a.txt")).toEqual({ kind: "text", text: "before\n" });
