@@ -126,6 +126,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     sessions,
     checkpoints,
     images,
+    clean: model.hideAddresses,
     workspace,
     onTurnEnd(thread, end) {
       lastWorkedMs = performance.now();
@@ -223,6 +224,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       head,
       items,
       workspace,
+      clean: model.hideAddresses,
       onChange(message, item) {
         const changes = dirty.get(head.id) ?? new Set();
         if (item) changes.add(item);

@@ -21,7 +21,7 @@ export interface RunnerDeps {
   environment: Environment;
   cwd: string;
   handlers: AgentHandlers;
-  model: Pick<ModelForwarder, "redirect">;
+  model: Pick<ModelForwarder, "redirect" | "hideAddresses">;
   onStateChange: (state: AgentState) => void;
   // The process has exited on its own, which ends the turns in progress.
   onDeath: (reason: string) => void;
@@ -140,8 +140,8 @@ export function createRunner({ environment, cwd, handlers, model, onStateChange,
     restart = setTimeout(() => void connect().catch(() => {}), pause);
   }
 
-  function setState(next: AgentState): void {
-    state = next;
+  function setState({ message, ...rest }: AgentState): void {
+    state = { ...rest, ...(message === undefined ? {} : { message: model.hideAddresses(message) }) };
     onStateChange(state);
   }
 }

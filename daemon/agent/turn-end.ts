@@ -1,7 +1,6 @@
 import type { StopReason } from "@berth/contract/agent.ts";
 import { isAppError } from "@berth/contract/errors.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
-import { withoutModelAddress } from "./model/model-fault.ts";
 import type { Turn } from "./thread.ts";
 
 // How a turn has ended. `code` and `message` say why it failed.
@@ -19,7 +18,7 @@ export function turnEnd({ cancelled, model: { fault } }: Turn, outcome: StopReas
     return { stopReason: "error", code: fault.code, message: fault.text };
   if (!(outcome instanceof Error)) return { stopReason: outcome };
   const code = isAppError(outcome) ? outcome.code : "agent_failed";
-  return { stopReason: "error", code, message: withoutModelAddress(explain(outcome)) };
+  return { stopReason: "error", code, message: explain(outcome) };
 }
 
 export function showTurnEnd(live: LiveConversation, { model: { fault } }: Turn, { stopReason, code, message: text }: TurnEnd): void {

@@ -33,6 +33,8 @@ export interface TurnsDeps {
   sessions: AgentSessions;
   checkpoints: Checkpoints;
   images: ImageStore;
+  // The agent's text as people may see it.
+  clean: (text: string) => string;
   workspace: string;
   onTurnEnd: (thread: Thread, end: TurnEnd) => void;
 }
@@ -41,7 +43,7 @@ const CANCEL_TIMEOUT_MS = 10_000;
 const CANCEL_INTERVAL_MS = 500;
 const EXIT_REPORT_MS = 1000;
 
-export function createTurns({ runner, sessions, checkpoints, images, workspace, onTurnEnd }: TurnsDeps): Turns {
+export function createTurns({ runner, sessions, checkpoints, images, clean, workspace, onTurnEnd }: TurnsDeps): Turns {
   const inProgress = new Set<Turn>();
   return { prompt, cancel, interrupt, answer: answerPermission, ask: askPermission, prepare };
 
@@ -166,8 +168,12 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
     loadedIn.kill();
   }
 
-  // Prefers the agent's own message. Error codes mean nothing to the user.
   function explain(error: unknown): string {
+    return clean(describe(error));
+  }
+
+  // Prefers the agent's own message. Error codes mean nothing to the user.
+  function describe(error: unknown): string {
     if (!(error instanceof RequestError)) return messageOf(error);
     if (error.code === AUTH_REQUIRED) {
       const message = `The agent requires a sign-in: ${error.message}`;

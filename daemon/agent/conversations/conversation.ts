@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { AgentMessage, Conversation, ConversationItem, PlanEntry, ToolItem } from "@berth/contract/agent.ts";
 import type { SessionUpdate, ToolCallUpdate } from "@agentclientprotocol/sdk";
-import { withoutModelAddress } from "../model/model-fault.ts";
 import { commandsOf, modelsOf, modesOf } from "./offers.ts";
 import { planOf, textOf, toolItem } from "./tool-item.ts";
 
@@ -31,16 +30,19 @@ export interface ConversationOptions {
   items: ConversationItem[];
   // Absolute paths inside this folder are made relative to it.
   workspace: string;
+  // The agent's text as people may see it.
+  clean: (text: string) => string;
   onChange: (message: AgentMessage, changed: ConversationItem | null) => void;
 }
 
 const MAX_TEXT = 64 * 1024;
 const MAX_ITEMS = 5000;
+const MAX_ADDRESS = 300;
 
-export function createConversation({ head, items: known, workspace, onChange }: ConversationOptions): LiveConversation {
+export function createConversation({ head, items: known, workspace, clean, onChange }: ConversationOptions): LiveConversation {
   const items = new Map(known.map((item) => [item.id, item]));
   const conversationId = head.id;
-  let text: { item: ConversationItem & { kind: "assistant" | "thought" }; messageId: string | null } | null = null;
+  let text: { item: ConversationItem & { kind: "assistant" | "thought" }; said: string; messageId: string | null } | null = null;
   let planId: string | null = null;
   // The complete inputs of running tools; an item only has a shortened one.
   const rawInputs = new Map<string, unknown>();
@@ -98,18 +100,27 @@ export function createConversation({ head, items: known, workspace, onChange }: 
     }
   }
 
-  function addText(kind: "assistant" | "thought", given: string, messageId: string | null): void {
-    const more = withoutModelAddress(given);
+  function addText(kind: "assistant" | "thought", more: string, messageId: string | null): void {
     if (more === "") return;
     // Split a very long text into several items, so that no item grows without bound.
-    if (text?.item.kind === kind && text.messageId === messageId && text.item.text.length < MAX_TEXT) {
-      text.item.text += more;
-      head.updatedAtMs = Date.now();
-      return onChange({ type: "append", conversationId, itemId: text.item.id, text: more }, text.item);
-    }
-    const item = { id: newItemId(), atMs: Date.now(), kind, text: more };
-    text = { item, messageId };
+    if (text?.item.kind === kind && text.messageId === messageId && text.item.text.length < MAX_TEXT) return continueText(text, more);
+    const item = { id: newItemId(), atMs: Date.now(), kind, text: clean(more) };
+    text = { item, said: more, messageId };
     put(item);
+  }
+
+  function continueText(current: NonNullable<typeof text>, more: string): void {
+    const { item } = current;
+    const end = current.said.slice(-MAX_ADDRESS) + more;
+    current.said += more;
+    // An address may arrive in parts.
+    if (clean(end) !== end) {
+      item.text = clean(current.said);
+      return put(item);
+    }
+    item.text += more;
+    head.updatedAtMs = Date.now();
+    onChange({ type: "append", conversationId, itemId: item.id, text: more }, item);
   }
 
   function tool(call: ToolCallUpdate): ConversationItem & ToolItem {
@@ -118,11 +129,16 @@ export function createConversation({ head, items: known, workspace, onChange }: 
     const before = items.get(id);
     const old = before?.kind === "tool" ? before : null;
     const rawInput = call.rawInput ?? rawInputs.get(id);
-    const item = { id, atMs: old?.atMs ?? Date.now(), ...toolItem({ ...call, rawInput }, old, workspace) };
+    const item = { id, atMs: old?.atMs ?? Date.now(), ...cleanTool(toolItem({ ...call, rawInput }, old, workspace)) };
     if (item.status === "completed" || item.status === "failed") rawInputs.delete(id);
     else rawInputs.set(id, rawInput);
     put(item);
     return item;
+  }
+
+  function cleanTool(item: ToolItem): ToolItem {
+    const content = item.content.map((part) => (part.type === "text" ? { ...part, text: clean(part.text) } : part));
+    return { ...item, title: clean(item.title), content };
   }
 
   function setPlan(entries: PlanEntry[]): void {

@@ -24,7 +24,7 @@ function describe(status: number | null, code: string, message: string): Omit<Mo
   if (status === 429) return { code: "model_rate_limited", text: ERRORS.model_rate_limited.message };
   if (status === null || code === "model_unreachable") return { code: "model_unreachable", text: ERRORS.model_unreachable.message };
   if (status >= 500 || status === 408) return { code: "model_unavailable", text: ERRORS.model_unavailable.message };
-  const reason = message === "" ? `status ${status}` : withoutModelAddress(message).slice(0, MAX_REASON);
+  const reason = message === "" ? `status ${status}` : withoutRelayAddresses(message).slice(0, MAX_REASON);
   return { code: "model_refused", text: `The model refused the request: ${reason}` };
 }
 
@@ -45,7 +45,13 @@ function parseError(body: string): { code: string; message: string } {
 
 const textIn = (value: unknown) => (typeof value === "string" ? value : "");
 
-// Agents name the address of the relay in their errors. It exists only in the sandbox, so a person cannot open it.
-export const withoutModelAddress = (text: string): string => text.replace(MODEL_ADDRESS, "the model");
+// Agents name the addresses of relays in their errors. They exist only in the sandbox, so a person cannot open them. An error about a
+// connection has only the port, which is that of the forwarder.
+export function withoutRelayAddresses(text: string, port: number | null = null): string {
+  const named = text.replace(RELAY_ADDRESS, (_address, relay: string) => `the ${relay}`);
+  return port === null ? named : named.replace(new RegExp(`(?:https?://)?${LOOPBACK}:${port}(?!\\d)${PATH}`, "g"), "the model");
+}
 
-const MODEL_ADDRESS = /https?:\/\/(?:127\.0\.0\.1|localhost):\d+\/model\/[^\s)\]}>"'`]*[^\s)\]}>"'`.,:;]/g;
+const LOOPBACK = String.raw`(?:127\.0\.0\.1|localhost|\[::1\])`;
+const PATH = "(?:/[^\\s)\\]}>\"'`]*[^\\s)\\]}>\"'`.,:;]|/)?";
+const RELAY_ADDRESS = new RegExp(`https?://${LOOPBACK}:\\d+(?=/(model|relay)/[^\\s])${PATH}`, "g");

@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { bodyFraming, endToEndHeaders, isForwardableStatus } from "@berth/contract/forwarding.ts";
 import { coverConnection } from "../../http/boundary.ts";
 import { listen } from "../../http/listen.ts";
-import { type ModelFault, modelFault } from "./model-fault.ts";
+import { type ModelFault, modelFault, withoutRelayAddresses } from "./model-fault.ts";
 
 // Forwards the agent's requests to the model relay of the server, and reports how each of them ends. Agents describe failures in
 // prose of their own, or not at all.
@@ -19,6 +19,8 @@ export interface ModelForwarder {
   redirect(env: Record<string, string>): Promise<Record<string, string>>;
   // The port that it listens on, if the agent uses the relay.
   ports(): number[];
+  // The agent's text without the addresses of relays.
+  hideAddresses(text: string): string;
 }
 
 export interface ModelCallObserver {
@@ -59,6 +61,7 @@ export function createModelForwarder(observer: ModelCallObserver): ModelForwarde
       return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace(RELAYED, own)]));
     },
     ports: () => (port === null ? [] : [port]),
+    hideAddresses: (text) => withoutRelayAddresses(text, port),
   };
 
   async function open(): Promise<Server> {
