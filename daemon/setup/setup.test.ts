@@ -64,6 +64,23 @@ test("branches, tags and commits are checked out, with and without a depth", asy
   expect(await setupTerminals()).toHaveLength(1);
 });
 
+test("the terminal and the reason name the repository, not the relay through which git reaches it", async () => {
+  const gitConfig = [[`url.http://${git.address}/.insteadOf`, "https://git.example/"]];
+  await daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: false, gitConfig } });
+  const screenOf = async () => {
+    const screen = await attachScreen(daemon, (await setupTerminals())[0]!.id);
+    await expect.poll(() => screen.messages.at(-1)).toMatchObject({ type: "exit" });
+    await screen.close();
+    return screen.text();
+  };
+  expect(await setUp({ git: repository({ path: "relayed", url: "https://git.example/shop.git" }) })).toMatchObject({ status: "done" });
+  expect(await screenOf()).toContain("From https://git.example/shop");
+  await setUp({ git: repository({ path: "relayed-2", url: "https://git.example/none.git" }) });
+  const failed = await screenOf();
+  expect(failed).toContain("https://git.example/none.git");
+  expect(failed).not.toContain(git.address);
+});
+
 test("a failure says in plain words what is wrong", async () => {
   const reasonOf = async (rest: object) => (await setUp({ git: repository(rest) })).reason;
   expect(await reasonOf({ path: "f", ref: "none" })).toBe('The repository has no branch or tag "none".');

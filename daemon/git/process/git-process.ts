@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
 import { childProcess } from "../../processes/child-process.ts";
 import type { Environment } from "../../processes/environment.ts";
+import { upstreamUrls } from "../../io/upstream-urls.ts";
 import { preferForOomKill } from "../../processes/oom-score.ts";
 import { signalGroup } from "../../processes/signal-group.ts";
 import { explainFailure } from "./explain.ts";
@@ -80,9 +81,10 @@ async function run(args: string[], cwd: string, env: Record<string, string>, opt
   preferForOomKill(child.pid);
   child.stdin.on("error", () => {});
   child.stdin.end(options.stdin ?? "");
-  const ended = await collect(child, options);
+  const shown = upstreamUrls(env);
+  const ended = await collect(child, { ...options, onProgress: (text) => options.onProgress?.(shown(text)) });
   if (ended.kind === "failed") throw new AppError(ended.code, ended.message === undefined ? {} : { message: ended.message });
-  const { output } = ended;
+  const output = { ...ended.output, stderr: shown(ended.output.stderr) };
   if (output.truncated || (options.expect ?? [0]).includes(output.code)) return output;
   throw explainFailure(output);
 }
@@ -133,7 +135,10 @@ function collect(child: ChildProcess, options: GitOptions): Promise<Ended> {
     );
     child.once("exit", (code) => {
       const end = () => finish({ kind: "ended", output: { code: code ?? -1, stdout: Buffer.concat(chunks), stderr, truncated } });
-      const linger = setTimeout(end, LINGER_MS);
+      // On a busy machine the timer may be due before output that has arrived long ago was read, so it waits for that.
+      const wait = (seen: number): NodeJS.Timeout =>
+        setTimeout(() => setImmediate(() => (size === seen ? end() : (linger = wait(size)))), LINGER_MS);
+      let linger = wait(size);
       child.once("close", () => {
         clearTimeout(linger);
         end();

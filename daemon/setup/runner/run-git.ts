@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { upstreamUrls } from "../../io/upstream-urls.ts";
 import { GitFailure, GitMissing } from "./git-errors.ts";
 import { printCommand } from "./print.ts";
 
@@ -16,19 +17,29 @@ export async function runGit(args: string[], folder: string): Promise<string> {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output: Buffer[] = [];
+  const shown = upstreamUrls(process.env);
   let errors = "";
+  let unfinished = "";
   child.stdout.on("data", (chunk: Buffer) => {
     output.push(chunk);
     if (!isQuiet) process.stdout.write(chunk);
   });
   child.stderr.on("data", (chunk: Buffer) => {
-    errors = (errors + String(chunk)).slice(-MAX_KEPT);
-    process.stderr.write(chunk);
+    // Whole lines, so that no address is split. A line of the progress ends with a carriage return.
+    const text = unfinished + String(chunk);
+    const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
+    unfinished = text.slice(end);
+    showErrors(text.slice(0, end));
   });
+  const showErrors = (text: string) => {
+    errors = (errors + shown(text)).slice(-MAX_KEPT);
+    process.stderr.write(shown(text));
+  };
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once("error", (error: NodeJS.ErrnoException) => reject(error.code === "ENOENT" ? new GitMissing() : error));
     child.once("close", resolve);
   });
+  showErrors(unfinished);
   if (code !== 0) throw new GitFailure(errors);
   return Buffer.concat(output).toString();
 }
