@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { GitChangeKind, GitFile, GitOperation, GitRepository } from "@berth/contract/git.ts";
-import { isAppError } from "@berth/contract/errors.ts";
+import { AppError, isAppError } from "@berth/contract/errors.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
 import type { GitOptions, GitOutput, GitProcess } from "./process/git-process.ts";
 import { workspacePath } from "./repositories.ts";
@@ -9,6 +9,7 @@ import { workspacePath } from "./repositories.ts";
 const MAX_FILES = 5000;
 const MAX_OUTPUT = 2 * 1024 * 1024;
 const TIMEOUT_MS = 8000;
+const MAX_ATTEMPTS = 2;
 
 export async function readStatus(git: GitProcess, repository: string, options: GitOptions = {}): Promise<GitRepository> {
   const text = async (args: string[]) => (await git.read(repository, args, { ...options, expect: [0, 1, 128] })).stdout.toString().trim();
@@ -39,8 +40,18 @@ export async function readChangedFiles(git: GitProcess, repository: string): Pro
   return parseStatus(stdout, truncated).files;
 }
 
-// If the untracked files take too long to list, only the tracked ones are.
+// The output always names the branch first. Output without it is incomplete and says nothing about the branch, so it counts as a
+// failure, after which people keep seeing what was read before.
 async function rawStatus(git: GitProcess, repository: string, options: GitOptions): Promise<GitOutput> {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const output = await trackedOrAll(git, repository, options);
+    if (output.stdout.includes("# branch.head ")) return output;
+  }
+  throw new AppError("git_failed", { message: "Git ended before it had named the branch. Try again" });
+}
+
+// If the untracked files take too long to list, only the tracked ones are.
+async function trackedOrAll(git: GitProcess, repository: string, options: GitOptions): Promise<GitOutput> {
   const args = (untracked: "all" | "no") => ["status", "--porcelain=v2", "--branch", "-z", `--untracked-files=${untracked}`];
   const bounds = { ...options, timeoutMs: TIMEOUT_MS, maxBytes: MAX_OUTPUT, onOverflow: "cut" as const };
   try {

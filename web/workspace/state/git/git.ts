@@ -29,6 +29,8 @@ const DEBOUNCE_MS = 300;
 // While files keep changing, the repository is read once in this time, and a slow one less often.
 const INTERVAL_MS = 1000;
 const REST_FACTOR = 3;
+// Even then, another branch must not go unnoticed for long.
+const MAX_REST_MS = 10_000;
 const NONE: GitStatus = { repositories: [], repository: null };
 
 // The repository of the workspace. It is read again when files change.
@@ -107,7 +109,7 @@ export function createGit(api: Api) {
     refresh,
     // Files have changed on disk.
     changed() {
-      const rest = Math.max(INTERVAL_MS, lastTookMs * REST_FACTOR) - (performance.now() - lastEndMs);
+      const rest = Math.max(INTERVAL_MS, Math.min(MAX_REST_MS, lastTookMs * REST_FACTOR)) - (performance.now() - lastEndMs);
       timer ??= setTimeout(() => void refresh(), Math.max(DEBOUNCE_MS, rest));
     },
     choose(path: string) {
