@@ -122,6 +122,8 @@ export interface ConsoleOpening {
   // The browser and its system.
   agent: string;
   role: string | null;
+  // As the partner named the person in the launch URL; null for a guest.
+  name: string | null;
 }
 
 export interface ConsoleSupportLink {

@@ -26,6 +26,7 @@ export interface NewOpening extends OpeningId {
   address: string;
   userAgent: string | undefined;
   role: string | null;
+  name: string | null;
 }
 
 export interface OpeningLogDeps {

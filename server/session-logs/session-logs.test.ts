@@ -32,10 +32,10 @@ onBothEngines("the logs of sessions", (databases) => {
     const clock = createTestClock(NOW);
     const log = createOpeningLog({ store, home: HOME, clock, log: silentLog });
     const openedAt = clock.now();
-    log.add({ sessionId, openedAt, address: "192.0.2.1", userAgent: FIREFOX, role: null });
+    log.add({ sessionId, openedAt, address: "192.0.2.1", userAgent: FIREFOX, role: null, name: "Ada Lovelace" });
     const [first, second] = [log.connect({ sessionId, openedAt }), log.connect({ sessionId, openedAt })];
     await log.flush();
-    const opening = { openedAt, address: "192.0.2.1", agent: "Firefox 128 on Linux", role: null };
+    const opening = { openedAt, address: "192.0.2.1", agent: "Firefox 128 on Linux", role: null, name: "Ada Lovelace" };
     expect(await openingsOf(store.db, sessionId)).toMatchObject([{ ...opening, endedAt: null }]);
 
     await clock.advance(30 * SECOND);
@@ -68,7 +68,7 @@ onBothEngines("the logs of sessions", (databases) => {
     const clock = createTestClock(NOW);
     await using openings = createOpeningLog({ store, home: HOME, clock, log: silentLog });
     for (let at = 0; at < 250; at++) {
-      openings.add({ sessionId, openedAt: NOW + at, address: "192.0.2.1", userAgent: "curl/8", role: null });
+      openings.add({ sessionId, openedAt: NOW + at, address: "192.0.2.1", userAgent: "curl/8", role: null, name: null });
       if (at % 50 === 0) await openings.flush();
     }
     await openings.flush();

@@ -9,6 +9,7 @@ export interface OpeningsTable {
   role: string | null;
   // null while a page of it is connected.
   ended_at: number | null;
+  name: string | null;
 }
 
 // The hosts that a sandbox reached, or tried to.

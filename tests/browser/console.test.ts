@@ -285,6 +285,7 @@ function defineTests(suite: BrowserSuite): void {
     await page.goto(`${suite.berth.url}/console/sessions/${ada.sessionId}`);
     const [openings, hosts] = [page.getByRole("region", { name: "Opened by" }), page.getByRole("region", { name: "Egress" })];
     await expectVisible(openings.getByText(/^Chrome \d+ on Linux$/));
+    await expectVisible(openings.getByRole("cell", { name: "Ada Lovelace" }));
     await expectVisible(hosts.getByRole("row").filter({ hasText: "192.0.2.7:80" }).getByText("refused"));
     await page.getByRole("button", { name: "Destroy" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Destroy" }).click();

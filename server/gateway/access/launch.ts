@@ -27,7 +27,14 @@ const SUPPORT_MS = HOUR;
 
 // Records who opened a session, and how long its pages stay connected.
 export interface OpeningRecorder {
-  add(opening: { sessionId: string; openedAt: number; address: string; userAgent: string | undefined; role: string | null }): void;
+  add(opening: {
+    sessionId: string;
+    openedAt: number;
+    address: string;
+    userAgent: string | undefined;
+    role: string | null;
+    name: string | null;
+  }): void;
   connect(opening: { sessionId: string; openedAt: number }): Disposable;
   // Writes what was added.
   flush(): Promise<void>;
@@ -65,6 +72,7 @@ export async function launch(
     address: addressOf(request),
     userAgent: request.headers["user-agent"],
     role: visitor.isSupport ? "support" : visitor.role,
+    name: visitor.displayName,
   });
   // The user must see the visit from its beginning.
   if (visitor.isSupport) await openings.flush();

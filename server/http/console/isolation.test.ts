@@ -59,7 +59,7 @@ async function createOther(): Promise<string[]> {
   await appendAudit(db, { partnerId: OTHER, actor: "key_x", action: `${OTHER}.create`, target: row.id, ip: null, requestId: null }, nowMs);
   await addEgressHosts(db, row.id, [OTHER_HOST]);
   await insertOpenings(db, [
-    { sessionId: row.id, openedAt: nowMs, address: "192.0.2.1", agent: `${OTHER} browser`, role: null, endedAt: null },
+    { sessionId: row.id, openedAt: nowMs, address: "192.0.2.1", agent: `${OTHER} browser`, role: null, name: null, endedAt: null },
   ]);
   const snapshotId = newId("snp", nowMs);
   const snapshot = { sessionId: row.id, purpose: "keep", name: OTHER, template: "default" } as const;

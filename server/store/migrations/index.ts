@@ -22,6 +22,7 @@ import { up as keyLifetime } from "./0019-key-lifetime.ts";
 import { up as facts } from "./0020-facts.ts";
 import { up as quarantine } from "./0021-quarantine.ts";
 import { up as modelReservations } from "./0022-model-reservations.ts";
+import { up as openingNames } from "./0023-opening-names.ts";
 
 export interface Migration {
   name: string;
@@ -53,4 +54,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "facts", up: facts },
   { name: "quarantine", up: quarantine },
   { name: "model-reservations", up: modelReservations },
+  { name: "opening-names", up: openingNames },
 ];

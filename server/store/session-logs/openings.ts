@@ -8,6 +8,8 @@ export interface Opening {
   address: string;
   agent: string;
   role: string | null;
+  // As the partner named the person; null for a guest.
+  name: string | null;
   // null while a page of it is connected.
   endedAt: number | null;
 }
@@ -21,12 +23,13 @@ export async function insertOpenings(tx: Db, openings: readonly Opening[]): Prom
   await tx
     .insertInto("openings")
     .values(
-      openings.map(({ sessionId, openedAt, address, agent, role, endedAt }) => ({
+      openings.map(({ sessionId, openedAt, address, agent, role, name, endedAt }) => ({
         session_id: sessionId,
         opened_at: openedAt,
         address,
         agent,
         role,
+        name,
         ended_at: endedAt,
       })),
     )
@@ -86,6 +89,7 @@ export async function openingsOf(db: Db, sessionId: SessionId): Promise<Opening[
     address: row.address,
     agent: row.agent,
     role: row.role,
+    name: row.name,
     endedAt: row.ended_at,
   }));
 }

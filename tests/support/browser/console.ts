@@ -75,7 +75,9 @@ export const follow = (page: Page, path: string) =>
 
 // Opens the workspace in a browser, and asks for a host that no sandbox may reach.
 export async function useSession({ berth, browser }: BrowserSuite, { sessionId, sandboxId }: Session): Promise<void> {
-  const { url } = (await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`)).body as { url: string };
+  const { url } = (await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`, { displayName: "Ada Lovelace" })).body as {
+    url: string;
+  };
   // The server counts the visit; the page itself is not needed.
   await using page = await browser.newPage({ javaScriptEnabled: false });
   await page.goto(url);

@@ -22,6 +22,7 @@ export function OpeningList({ sessionId }: { sessionId: string }) {
           keyOf={({ openedAt }) => openedAt}
           empty="No one has opened this session in a browser."
           columns={[
+            { name: "Name", value: ({ name }) => name ?? "Guest" },
             { name: "Opened", value: ({ openedAt }) => dateTime(openedAt) },
             { name: "Closed", value: (opening) => <End {...opening} /> },
             { name: "Address", value: ({ address }) => <span className="mono">{address}</span> },

@@ -79,12 +79,13 @@ function parseExtend(request: FastifyRequest): { timeoutMs: number } {
   return { timeoutMs };
 }
 
-const toConsoleOpening = ({ openedAt, endedAt, address, agent, role }: Opening): ConsoleOpening => ({
+const toConsoleOpening = ({ openedAt, endedAt, address, agent, role, name }: Opening): ConsoleOpening => ({
   openedAt: new Date(openedAt).toISOString(),
   endedAt: endedAt === null ? null : new Date(endedAt).toISOString(),
   address,
   agent,
   role,
+  name,
 });
 
 const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
