@@ -19,13 +19,18 @@ describeInBrowser(
       const notice = page.locator(".notice", { hasText: "The repository could not be fetched." });
       await expectVisible(notice);
       expect(await notice.textContent()).toContain("The repository does not exist, or it needs a token.");
+      const main = page.locator(".welcome");
+      await expectVisible(main.getByRole("heading", { name: "The repository could not be fetched" }));
+      await expectVisible(main.getByText("The repository does not exist, or it needs a token."));
+      expect(await page.getByRole("button", { name: /^Branch/ }).count()).toBe(0);
       await page.getByRole("tab", { name: "Setup" }).click();
       await eventually(() => screenText(page)).toContain("it needs a token.");
 
       git.password = null;
-      await notice.getByRole("button", { name: "Retry" }).click();
+      await main.getByRole("button", { name: "Retry" }).click();
       await expectVisible(treeItem(page, "README.md"));
       await expectGone(notice);
+      await expectVisible(page.getByRole("button", { name: "Branch main" }));
       await page.getByRole("tab", { name: "Setup" }).click();
       await eventually(() => screenText(page)).toContain("prepared the shop");
 

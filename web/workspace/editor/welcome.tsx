@@ -12,10 +12,12 @@ import { nameOf, parentOf } from "../text/paths.ts";
 // Shown when no file is open.
 export default function Welcome() {
   const workspace = useWorkspace();
-  const isFetching = useWorkspaceState("session", (state) => state.session?.source?.status === "pending");
+  const source = useWorkspaceState("session", (state) => state.session?.source ?? null);
+  const ready = workspace.mayEdit ? "Your workspace is ready" : "You are viewing this workspace";
   return (
     <div className="welcome">
-      <h2>{isFetching ? "Fetching the repository…" : workspace.mayEdit ? "Your workspace is ready" : "You are viewing this workspace"}</h2>
+      <h2>{TITLES[source?.status ?? "ready"] ?? ready}</h2>
+      {source?.status === "failed" && <NotFetched reason={source.reason} />}
       <div className="starts">
         {workspace.mayEdit && (
           <>
@@ -50,6 +52,26 @@ export default function Welcome() {
         ))}
       </dl>
     </div>
+  );
+}
+
+const TITLES: Record<string, string> = {
+  pending: "Fetching the repository…",
+  failed: "The repository could not be fetched",
+};
+
+function NotFetched({ reason }: { reason: string | null }) {
+  const { mayEdit, notices, api } = useWorkspace();
+  const retry = () => void notices.attempt("The repository was not fetched again", api.retrySource);
+  return (
+    <>
+      {reason !== null && <p className="reason">{reason}</p>}
+      {mayEdit && (
+        <button type="button" className="button primary" onClick={retry}>
+          Retry
+        </button>
+      )}
+    </>
   );
 }
 

@@ -5,8 +5,12 @@ import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 // The current branch in the status bar. Nothing is shown without a repository.
 export function BranchButton() {
   const workspace = useWorkspace();
+  // A repository that could not be fetched has no branch yet, only git's name for the first one.
+  const isMissing = useWorkspaceState("session", ({ session }) => session?.source?.status === "failed");
   const name = useWorkspaceState("git", ({ repository }) =>
-    repository === null ? null : (repository.branch ?? `${repository.commit?.slice(0, 7) ?? ""} (detached)`),
+    repository === null || (isMissing && repository.commit === null)
+      ? null
+      : (repository.branch ?? `${repository.commit?.slice(0, 7) ?? ""} (detached)`),
   );
   const ahead = useWorkspaceState("git", ({ repository }) => repository?.ahead ?? 0);
   const behind = useWorkspaceState("git", ({ repository }) => repository?.behind ?? 0);

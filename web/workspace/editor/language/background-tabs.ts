@@ -20,7 +20,11 @@ export async function openBackgroundTabs(workspace: Workspace): Promise<void> {
     const client = await clientFor(workspace, language.language);
     // It was closed meanwhile.
     if (documents.documentAt(path) === null) continue;
-    client?.open(path, language, textReader(() => documents.textOf(path)));
+    client?.open(
+      path,
+      language,
+      textReader(() => documents.textOf(path)),
+    );
   }
 }
 
