@@ -43,7 +43,7 @@ describeOnSharedServer("a workspace that several people have open", (suite) => {
     await eventually(() => textIn(bob)).toContain("by a program");
     await eventually(async () => [await textIn(ada), await textIn(bob)].map((text) => text.split("by a program").length)).toEqual([2, 2]);
 
-    const viewer = await workspace.another({ role: "viewer", displayName: "Support" });
+    const viewer = await workspace.another({ role: "viewer", displayName: "Support" }, { hasTouch: true });
     await expectVisible(viewer.getByText("View only"));
     await expectVisible(face(ada, "Support (viewing)"));
     // Follows Ada, who types.
@@ -63,5 +63,13 @@ describeOnSharedServer("a workspace that several people have open", (suite) => {
     expect(await textIn(ada)).not.toContain("not allowed");
     expect(await workspace.read("other.txt")).toBe("other\n");
     expect(await seriousFaults(viewer)).toEqual([]);
+
+    // The top bar of a phone has room for the logo, too.
+    await viewer.setViewportSize({ width: 375, height: 667 });
+    const [logo, go] = [viewer.locator(".top-bar .mark"), viewer.getByRole("button", { name: "Go to file" })];
+    await eventually(async () => {
+      const [left, right] = [(await logo.boundingBox())!, (await go.boundingBox())!];
+      return left.width === 20 && left.x + left.width <= right.x;
+    }).toBe(true);
   });
 });

@@ -110,6 +110,12 @@ describeOnSharedServer("editing in the workspace", (suite) => {
     await page.keyboard.press("Control+S");
     await expectVisible(page.getByText("Could not save kept.txt: The file permissions do not allow this"));
     expect(await workspace.read("kept.txt")).toBe("kept\n");
+    // The notice is above the terminals and their buttons.
+    const [notices, terminals] = [page.getByRole("region", { name: "Notices" }), page.locator(".terminal-panel")];
+    await eventually(async () => {
+      const [notice, panel] = [(await notices.boundingBox())!, (await terminals.boundingBox())!];
+      return notice.y > 40 && notice.y + notice.height <= panel.y;
+    }).toBe(true);
     await expectVisible(page.getByRole("button", { name: "Autosave: retrying" }));
     await workspace.exec("chmod 644 kept.txt");
     await eventually(() => workspace.read("kept.txt")).toBe("mine kept\n");

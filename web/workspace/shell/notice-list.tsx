@@ -1,4 +1,5 @@
 import { CircleAlert, Info, TriangleAlert, X } from "lucide-react";
+import { useEffect, useState, type CSSProperties } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import type { Notice } from "../state/page/notices.ts";
 import { IconButton } from "../parts/icon-button.tsx";
@@ -8,10 +9,11 @@ const TransferList = lazyPart(() => import("./transfer-list.tsx"));
 
 export function NoticeList() {
   const { notices } = useWorkspace();
+  const bottomPx = useTerminalsHeight();
   const list = useWorkspaceState("notices", (state) => state.notices);
   const isTransferring = useWorkspaceState("transfers", (state) => state.list.length > 0);
   return (
-    <div className="notices" role="region" aria-label="Notices" aria-live="polite">
+    <div className="notices" role="region" aria-label="Notices" aria-live="polite" style={{ "--above": `${bottomPx}px` } as CSSProperties}>
       {isTransferring && <TransferList />}
       {list.map(({ id, kind, text, action }) => (
         <div key={id} className={`notice ${kind}`}>
@@ -36,6 +38,20 @@ export function NoticeList() {
       ))}
     </div>
   );
+}
+
+// Notices appear above the terminals, so that they cover neither their buttons nor a prompt.
+function useTerminalsHeight(): number {
+  const shown = useWorkspaceState("layout", ({ terminalsOpen, sideOpen, agentOpen }) => `${terminalsOpen} ${sideOpen} ${agentOpen}`);
+  const [heightPx, setHeightPx] = useState(0);
+  useEffect(() => {
+    const panel = document.querySelector(".terminal-panel");
+    if (!panel) return setHeightPx(0);
+    const observer = new ResizeObserver(() => setHeightPx(innerHeight - panel.getBoundingClientRect().top));
+    observer.observe(panel);
+    return () => observer.disconnect();
+  }, [shown]);
+  return heightPx;
 }
 
 const icons = { info: Info, warning: TriangleAlert, error: CircleAlert };

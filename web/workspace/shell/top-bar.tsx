@@ -77,7 +77,7 @@ function Reconnecting() {
       {reconnecting && (
         <span className="chip warn">
           <span className="spinner" style={{ width: 11, height: 11 }} />
-          Reconnecting…
+          <span className="phone-hidden">Reconnecting…</span>
         </span>
       )}
     </span>
@@ -94,7 +94,7 @@ function ThemeButton() {
   const { preferences } = useWorkspace();
   const { next, label, icon: Icon } = themes[useWorkspaceState("preferences", (state) => state.theme)];
   return (
-    <IconButton label={label} onClick={() => preferences.set({ theme: next })}>
+    <IconButton className="theme" label={label} onClick={() => preferences.set({ theme: next })}>
       <Icon size={16} />
     </IconButton>
   );
