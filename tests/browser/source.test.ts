@@ -14,8 +14,9 @@ describeInBrowser(
       const source = { git: { url: git.url("shop") } };
       // Without these, git would not use the proxy for a server on loopback.
       const envVars = { no_proxy: "", NO_PROXY: "" };
-      await using workspace = await suite.openWorkspace({ create: { source, envVars, autoStartAgent: false } });
+      await using workspace = await suite.openWorkspace({ closed: true, create: { source, envVars, autoStartAgent: false } });
       const { page } = workspace;
+      await page.goto(await workspace.link({ displayName: "Ada Lovelace" }));
       const notice = page.locator(".notice", { hasText: "The repository could not be fetched." });
       await expectVisible(notice);
       expect(await notice.textContent()).toContain("The repository does not exist, or it needs a token.");
@@ -38,6 +39,20 @@ describeInBrowser(
       await expectVisible(page.getByText("Shop, not started"));
       await expectVisible(page.getByText("Not started", { exact: true }));
       expect(await seriousFaults(page)).toEqual([]);
+
+      // Git asks who commits, and the page knows the name already.
+      await workspace.write("README.md", "a bigger shop\n");
+      await workspace.exec("git add README.md");
+      await page.getByRole("button", { name: "Changes", exact: true }).click();
+      await expectVisible(page.getByRole("region", { name: "Staged", exact: true }).getByText("README.md"));
+      await page.getByRole("textbox", { name: "Commit message" }).fill("grow");
+      await page.keyboard.press("Control+Enter");
+      const author = page.getByRole("textbox", { name: "Name <email>" });
+      await expectVisible(author);
+      expect(await author.inputValue()).toBe("Ada Lovelace <>");
+      await page.keyboard.type("ada@localhost");
+      await page.keyboard.press("Enter");
+      await eventually(() => workspace.exec("git log -1 --format='%an %ae %s'")).toBe("Ada Lovelace ada@localhost grow\n");
     });
   },
   {

@@ -18,8 +18,7 @@ function OpenDialog({ question, resolve }: { question: Question; resolve: (answe
   useEffect(() => {
     dialog.current?.showModal();
     const input = dialog.current?.querySelector("input");
-    // Select the name without its extension, so that typing renames the file and keeps its type.
-    input?.setSelectionRange(0, input.value.lastIndexOf(".") > 0 ? input.value.lastIndexOf(".") : input.value.length);
+    input?.setSelectionRange(...selectionIn(input.value));
   }, []);
 
   const choose = (choice: string) => {
@@ -70,4 +69,11 @@ function OpenDialog({ question, resolve }: { question: Question; resolve: (answe
       </form>
     </dialog>
   );
+}
+
+// A name without its extension, so that typing renames the file and keeps its type, or the place of a missing email address.
+function selectionIn(value: string): [start: number, end: number] {
+  if (value.endsWith("<>")) return [value.length - 1, value.length - 1];
+  const dot = value.lastIndexOf(".");
+  return [0, dot > 0 ? dot : value.length];
 }

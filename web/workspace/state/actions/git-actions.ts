@@ -5,6 +5,7 @@ import { nameOf } from "../../text/paths.ts";
 import { showTab } from "./open-actions.ts";
 import { revisionsTab } from "../tabs/tab.ts";
 import type { Workspace } from "../workspace.ts";
+import { IDENTITY, suggestIdentity } from "./suggest-identity.ts";
 
 // Actions of a person on the repository.
 
@@ -115,16 +116,14 @@ async function attemptKnown(workspace: Workspace, failure: string, work: () => P
   }
 }
 
-const IDENTITY = /^\s*(.+?)\s*<(\S+@\S+)>\s*$/;
-
-async function askIdentity({ git, dialogs, notices }: Workspace): Promise<boolean> {
+async function askIdentity({ git, dialogs, notices, session }: Workspace): Promise<boolean> {
   const answer = await dialogs.ask({
     title: "Who makes this commit?",
     text: "Git writes your name and email address into each commit. It keeps them for this sandbox.",
     choices: [{ id: "set", label: "Commit", kind: "primary" }],
     input: {
       label: "Name <email>",
-      value: "",
+      value: suggestIdentity(session.store.getState().session?.visitor.displayName),
       error: (value) => (IDENTITY.test(value) ? null : "Write it like Ada Lovelace <ada@example.com>"),
     },
   });
