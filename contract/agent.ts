@@ -50,7 +50,7 @@ export interface Conversation {
 }
 
 export interface ModelWait {
-  // `model_slow`: the model has not begun its answer for more than two seconds. Otherwise the error of the last request (docs/errors.md), after
+  // `model_slow`: the model has not begun its answer for two seconds. Otherwise the error of the last request (docs/errors.md), after
   // which the agent may try again: that would be `attempt`, and the turn fails after `attempts`.
   code: string;
   attempt?: number;

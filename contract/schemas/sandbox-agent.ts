@@ -53,9 +53,7 @@ const QueuedPrompt = Type.Object({
 });
 
 const ModelWait = Type.Object({
-  code: Type.String(
-    describe("`model_slow`: no answer for more than two seconds. Otherwise an error, after which the agent may try again."),
-  ),
+  code: Type.String(describe("`model_slow`: no answer for two seconds. Otherwise an error, after which the agent may try again.")),
   attempt: Type.Optional(Type.Number(describe("The number of the next attempt."))),
   attempts: Type.Optional(Type.Number(describe("The last attempt, after which the turn fails."))),
 });

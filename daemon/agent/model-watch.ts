@@ -13,7 +13,7 @@ export interface ModelWatchDeps {
 
 // Agents retry for minutes, and opencode without end.
 const MAX_ATTEMPTS = 5;
-const SLOW_AFTER_MS = 2500;
+const SLOW_AFTER_MS = 2000;
 
 // Knows for every turn whether its last request to the model has failed, and shows a person why the turn waits.
 export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelCallObserver {
