@@ -5,11 +5,14 @@ import { machine, testWith } from "../../../tests/support/machine.ts";
 import { MISSING_IMAGE, type DoubleOptions } from "../../../tests/support/kubernetes/double.ts";
 import { HOUR, MINUTE } from "../../clock.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
+import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import type { Driver, SandboxSpec } from "../driver.ts";
 import { exec } from "../testing/driver.suite.ts";
 import type { KubernetesOptions } from "./kubernetes.ts";
+import { connectCluster } from "./cluster/connect.ts";
 import { nameOf } from "./cluster/names.ts";
+import { watchPods } from "./pods/pod-watch.ts";
 import { claimsLeft, openDouble } from "../../../tests/support/kubernetes/driver.ts";
 
 // Failures of a cluster, on the test double, with both kinds of workload.
@@ -233,6 +236,35 @@ test("sessions continue while the API server is down, and operations wait until 
   await driver.pause(spec.id, deadline());
   await driver.resume(spec, deadline());
   expect(await exec(driver, spec.id, "echo back")).toBe("back\n");
+});
+
+test("after an outage that left dead connections, a create takes some seconds longer, and the watch recovers", async () => {
+  const { double, driver } = await start();
+  await driver.create(newSpec(), deadline());
+  double.goSilent();
+  const spec = newSpec();
+  const began = performance.now();
+  await driver.create(spec, deadline(60_000));
+  expect(performance.now() - began).toBeLessThan(15_000);
+  await expect.poll(() => driver.hasRoom!(spec.id)).toBe(true);
+});
+
+test("a broken watch starts again as soon as the API server answers another call", async () => {
+  const { double } = await start();
+  const { cluster, namespace } = await connectCluster({ kubeconfig: double.kubeconfig, namespace: null });
+  stack.use(cluster);
+  const waits = Promise.withResolvers<void>();
+  let isDown = true;
+  const list: typeof cluster.list = (...args) => (isDown ? Promise.reject(new Error("down")) : cluster.list(...args));
+  const log = { ...silentLog, warn: (_: string, fields?: object) => void (JSON.stringify(fields).includes("1600") && waits.resolve()) };
+  stack.use(watchPods({ cluster: { ...cluster, list }, namespace, installation: "suite", log }));
+  await waits.promise;
+  isDown = false;
+  const listed = () => double.calls.filter((call) => call === "GET pods").length;
+  const before = listed();
+  await cluster.get("/version", deadline());
+  // A list and a watch.
+  await expect.poll(listed, { interval: 20, timeout: 1_000 }).toBe(before + 2);
 });
 
 test("a request to a busy API server is retried", async () => {

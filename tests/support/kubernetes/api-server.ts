@@ -13,6 +13,10 @@ export interface ApiServer extends AsyncDisposable {
   // Refuses every connection until `comeBack`.
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
+  // No open connection is answered any more, and none is closed, as after an outage of the network.
+  goSilent(): void;
+  // Sends the answers to such a call (`GET pods`) later than they were true. Returns the times of these calls.
+  delayAnswers(call: string, delayMs: number): number[];
   // Answers the next `count` calls with this status. A server that has not loaded its roles yet answers 403.
   failNext(count: number, status: number): void;
   // Takes a permission from the server's account, such as `create pods`.
@@ -54,6 +58,8 @@ export async function startApiServer({ objects, kubelet, crds, extensions, snaps
   const refused = new Map<string, string>();
   const calls: string[] = [];
   const failures: number[] = [];
+  const silent = new WeakSet<Socket>();
+  const delays = new Map<string, { delayMs: number; times: number[] }>();
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => send(response, 500, { message: String(error) }));
@@ -78,7 +84,9 @@ export async function startApiServer({ objects, kubelet, crds, extensions, snaps
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "http://api");
     const target = parsePath(url.pathname);
-    calls.push(`${request.method} ${target?.resource ?? url.pathname}`);
+    const call = `${request.method} ${target?.resource ?? url.pathname}`;
+    calls.push(call);
+    if (silent.has(request.socket)) return;
     if (request.headers.authorization !== "Bearer double") return send(response, 401, { message: "Unauthorized" });
     const failure = failures.shift();
     if (failure === 403)
@@ -103,6 +111,9 @@ export async function startApiServer({ objects, kubelet, crds, extensions, snaps
     const refusal = refused.get(`${verb} ${target.resource}`);
     if (refusal !== undefined) return send(response, 403, { message: refusal });
     if (verb === "watch") return watch(response, target.resource, url);
+    const delay = delays.get(call);
+    delay?.times.push(performance.now());
+    if (delay) holdAnswer(response, delay.delayMs);
     act(response, verb, target, url, body);
   }
 
@@ -145,7 +156,7 @@ export async function startApiServer({ objects, kubelet, crds, extensions, snaps
     const selector = url.searchParams.get("labelSelector") ?? "";
     const missed = objects.since(Number(url.searchParams.get("resourceVersion") ?? 0));
     response.writeHead(200, { "content-type": "application/json" });
-    const tell = (type: string, object: object) => response.write(`${JSON.stringify({ type, object })}\n`);
+    const tell = (type: string, object: object) => silent.has(response.socket!) || response.write(`${JSON.stringify({ type, object })}\n`);
     if (!missed) {
       tell("ERROR", { code: 410, reason: "Expired", message: "too old resource version" });
       return void response.end();
@@ -179,6 +190,12 @@ export async function startApiServer({ objects, kubelet, crds, extensions, snaps
     dropWatches: () => watches.forEach((response) => response.destroy()),
     goAway,
     comeBack: () => listen(port),
+    goSilent: () => sockets.forEach((socket) => silent.add(socket)),
+    delayAnswers(call, delayMs) {
+      const times: number[] = [];
+      delays.set(call, { delayMs, times });
+      return times;
+    },
     failNext: (count, status) => void failures.splice(0, failures.length, ...Array<number>(count).fill(status)),
     forbid: (verb, resource) => void forbidden.add(`${verb} ${resource}`),
     refuse: (verb, resource, message) => void refused.set(`${verb} ${resource}`, message),
@@ -212,4 +229,9 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify(status >= 400 ? { kind: "Status", code: status, ...body } : body));
+}
+
+function holdAnswer(response: ServerResponse, delayMs: number): void {
+  const end = response.end.bind(response);
+  response.end = ((body: string) => setTimeout(() => end(body), delayMs).unref()) as unknown as typeof response.end;
 }

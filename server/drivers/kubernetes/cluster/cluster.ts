@@ -24,8 +24,11 @@ export interface Cluster extends AsyncDisposable {
   patch<T>(path: string, patch: object, signal: AbortSignal): Promise<T | null>;
   // No-op if the object does not exist.
   remove(path: string, options: object, signal: AbortSignal): Promise<void>;
-  // Ends when the API server closes the watch. Throws ResourceVersionTooOld if the server no longer has that version.
+  // Ends when the API server closes the watch. Throws ResourceVersionTooOld if the server no longer has that version, and an error if a
+  // call gets no answer: the connection of the watch is then probably dead as well.
   watch<T>(path: string, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
+  // Resolves when the API server answers any call, and at the latest after `atMostMs`.
+  awaitAnswer(atMostMs: number, signal: AbortSignal): Promise<void>;
 }
 
 export type Query = Record<string, string>;
@@ -42,28 +45,32 @@ export interface WatchEvent<T> {
 
 export class ResourceVersionTooOld extends Error {}
 
-const CALL_TIMEOUT_MS = 20_000;
-// The server sends a bookmark at least once a minute, so a longer silence means that the connection is dead.
-const WATCH_SILENCE_MS = 120_000;
+// For the answer to each attempt of a call. The connection of the first one may be dead since an outage, which only silence shows; a
+// server that is slow has more time in the next ones.
+const ANSWER_TIMEOUTS_MS = [5_000, 10_000, 20_000, 20_000];
+// The API server ends a watch after this long, so a longer silence means that the connection is dead.
+const WATCH_SECONDS = 30;
+const WATCH_SILENCE_MS = (WATCH_SECONDS + 10) * 1000;
 const PAGE_SIZE = "500";
-const MAX_ATTEMPTS = 4;
 
 export function createCluster(kubeConfig: KubeConfig): Cluster {
   const server = kubeConfig.getCurrentCluster()?.server.replace(/\/$/, "");
   if (!server) throw new AppError("sandbox_failed", { cause: new Error("the kubeconfig names no cluster") });
   let dispatcher: Promise<Dispatcher> | undefined;
+  const watches = new Set<AbortController>();
+  const waiting = new Set<() => void>();
 
-  async function send(request: ApiRequest): Promise<Dispatcher.ResponseData> {
+  async function send(request: ApiRequest, answerMs = ANSWER_TIMEOUTS_MS[1]!): Promise<Dispatcher.ResponseData> {
     const { headers } = await credentials(kubeConfig);
     dispatcher ??= createDispatcher(kubeConfig);
-    const { method, path, query, body, contentType = "application/json", signal, silenceMs = CALL_TIMEOUT_MS } = request;
+    const { method, path, query, body, contentType = "application/json", signal, silenceMs = answerMs } = request;
     return (await dispatcher).request({
       origin: server!,
       method,
       path: `${new URL(server!).pathname.replace(/\/$/, "")}${path}${query ? `?${new URLSearchParams(query).toString()}` : ""}`,
       headers: { ...headers, accept: "application/json", ...(body === undefined ? {} : { "content-type": contentType }) },
       body: body === undefined ? null : JSON.stringify(body),
-      headersTimeout: CALL_TIMEOUT_MS,
+      headersTimeout: answerMs,
       bodyTimeout: silenceMs,
       signal,
     });
@@ -76,14 +83,16 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
       let answer: ApiAnswer<T> | undefined;
       let failure: unknown;
       try {
-        const response = await send(request);
+        const response = await send(request, ANSWER_TIMEOUTS_MS[attempt - 1]);
+        for (const resolve of waiting) resolve();
         answer = { status: response.statusCode, body: (await response.body.json().catch(() => ({}))) as T };
         if (answer.status < 429 && (request.optional || !isDenied(answer))) return answer;
       } catch (error) {
         request.signal.throwIfAborted();
         failure = error;
+        if (isSilence(error)) for (const watch of watches) watch.abort(error);
       }
-      if (attempt === MAX_ATTEMPTS)
+      if (attempt === ANSWER_TIMEOUTS_MS.length)
         throw answer && isDenied(answer) ? refusal(request, answer) : timeoutError(failure ?? refusal(request, answer!));
       await sleep(100 * 2 ** attempt, undefined, { signal: request.signal });
     }
@@ -126,11 +135,14 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
       (await listPages<T>({ method: "GET", path, query, signal, optional: true }))?.items ?? null,
 
     async *watch<T>(path: string, query: Query, signal: AbortSignal) {
+      const broken = new AbortController();
+      using _watch = { [Symbol.dispose]: () => watches.delete(broken) };
+      watches.add(broken);
       const request: ApiRequest = {
         method: "GET",
         path,
-        query: { ...query, watch: "true", allowWatchBookmarks: "true" },
-        signal,
+        query: { ...query, watch: "true", allowWatchBookmarks: "true", timeoutSeconds: String(WATCH_SECONDS) },
+        signal: AbortSignal.any([signal, broken.signal]),
         silenceMs: WATCH_SILENCE_MS,
       };
       const response = await send(request);
@@ -143,6 +155,14 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
         if (event.type !== "ERROR") yield event;
         else throw event.object.code === 410 ? new ResourceVersionTooOld() : new Error(`watch of ${path}: ${event.object.message}`);
       }
+    },
+
+    async awaitAnswer(atMostMs, signal) {
+      const answered = new AbortController();
+      const resolve = () => answered.abort();
+      waiting.add(resolve);
+      await sleep(atMostMs, undefined, { signal: AbortSignal.any([signal, answered.signal]) }).catch(() => {});
+      waiting.delete(resolve);
     },
 
     async [Symbol.asyncDispose]() {
@@ -194,6 +214,9 @@ async function createDispatcher(kubeConfig: KubeConfig): Promise<Dispatcher> {
     ? new ProxyAgent({ uri: proxy, requestTls: tls, ...limits })
     : new Agent({ connect: { ...tls, timeout: 5_000 }, connections: 64 });
 }
+
+// The server has accepted the connection, but does not answer.
+const isSilence = (error: unknown) => /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test((error as { code?: string }).code ?? "");
 
 // Whether our account lacks the permission. A 403 of an admission controller (policy, quota) has another message and concerns the
 // object, not the account.

@@ -6,7 +6,7 @@ import { ANNOTATION, LABEL, podsPath } from "../cluster/names.ts";
 import { isTerminating } from "./pod-state.ts";
 
 // The pods of this installation, kept up to date by a watch. If the watch breaks, because the API server restarts or no longer has
-// the version, the pods are listed again and a new watch starts. Until then the last known pods remain, so that sessions continue
+// the version, the pods are listed again and a new watch starts: after some seconds, or as soon as another call is answered. Until then the last known pods remain, so that sessions continue
 // while the API server is down.
 export interface Pods extends AsyncDisposable {
   // The known pods of a sandbox. The newest one that is not terminating comes first.
@@ -46,7 +46,7 @@ export function watchPods({ cluster, namespace, installation, log }: PodsOptions
         if (error instanceof ResourceVersionTooOld) continue;
         backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2 || 100);
         log.warn("kubernetes.watch_broken", { error: String((error as Error).cause ?? error), retryInMs: backoffMs });
-        await sleep(backoffMs, undefined, { signal: disposed.signal }).catch(() => {});
+        await cluster.awaitAnswer(backoffMs, disposed.signal);
       }
     }
   }
