@@ -41,11 +41,14 @@ export async function awaitReady(
   const controllerError = watchControllerErrors(deps, signal);
   const isClusterFull = watchScheduling(deps, signal);
   const findVolumeProblem = watchVolumes(deps, volumes, signal);
+  using changes = deps.pods.follow(name);
   try {
     for (;;) {
-      const workload = await deps.workloads.read(name, signal);
+      const [workload, found] = await Promise.all([
+        deps.workloads.read(name, signal),
+        deps.workloads.podOf(name, signal).then((podName) => deps.pods.read(podName, signal)),
+      ]);
       if (!workload) throw new AppError("sandbox_failed", { cause: new Error(`${name} was deleted`) });
-      const found = await deps.pods.read(await deps.workloads.podOf(name, signal), signal);
       // Ignore a pod of an earlier workload with the same name, which the cluster still has to delete.
       const pod = found && isOwnedBy(found, workload) ? found : null;
       startFailure = pod && !isTerminating(pod) ? startFailureOf(pod) : null;
@@ -60,7 +63,7 @@ export async function awaitReady(
       for (let changed = false, leftMs = POD_POLL_MS; !changed && leftMs > 0; leftMs = nextReadMs - performance.now()) {
         const isDialable = pod !== null && isAlive(pod) && pod.status?.podIP !== undefined;
         if (isDialable && (await daemonAnswers((inner) => dialPodAddress(pod, inner), signal))) return pod;
-        changed = await deps.pods.changed(name, isDialable ? DAEMON_POLL_MS : leftMs, signal);
+        changed = await changes.next(isDialable ? DAEMON_POLL_MS : leftMs, signal);
       }
     }
   } catch (error) {
@@ -73,11 +76,12 @@ export async function awaitReady(
 // Resolves when the pod `podName` of the sandbox no longer exists.
 export async function awaitGone(deps: WaitDeps, name: string, podName: string, signal: AbortSignal): Promise<void> {
   const { cluster, pods, namespace, stuckMs } = deps;
+  using changes = pods.follow(name);
   for (;;) {
     const pod = await pods.read(podName, signal);
     if (!pod) return;
     if (isStuck(pod, stuckMs)) await cluster.remove(podsPath(namespace, pod.metadata?.name), { gracePeriodSeconds: 0 }, signal);
-    await pods.changed(name, POD_POLL_MS / 2, signal);
+    await changes.next(POD_POLL_MS / 2, signal);
   }
 }
 

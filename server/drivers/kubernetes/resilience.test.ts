@@ -249,6 +249,23 @@ test("after an outage that left dead connections, a create takes some seconds lo
   await expect.poll(() => driver.hasRoom!(spec.id)).toBe(true);
 });
 
+test("a change of the pod while it is read is not missed", async () => {
+  // No later change wakes the driver.
+  const { double, driver } = await start({ readyDelayMs: 30_000 });
+  const times = double.delayAnswers("GET pods", 300);
+  let startedMs = Infinity;
+  double.objects.onChange(({ kind, object: { status } }) => {
+    if (kind === "pods" && status?.["phase"] === "Running") startedMs = Math.min(startedMs, performance.now());
+  });
+  const creating = driver.create(newSpec(), deadline());
+  const scheduling = double.kubelet.holdScheduling();
+  const created = () => double.objects.list("pods").length > 0 && times.length > 1;
+  await expect.poll(created, { interval: 5 }).toBe(true);
+  scheduling[Symbol.dispose]();
+  await creating;
+  expect(Math.min(...times.filter((time) => time > startedMs)) - startedMs).toBeLessThan(1_000);
+});
+
 test("a broken watch starts again as soon as the API server answers another call", async () => {
   const { double } = await start();
   const { cluster, namespace } = await connectCluster({ kubeconfig: double.kubeconfig, namespace: null });

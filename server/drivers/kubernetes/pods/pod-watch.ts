@@ -11,10 +11,16 @@ import { isTerminating } from "./pod-state.ts";
 export interface Pods extends AsyncDisposable {
   // The known pods of a sandbox. The newest one that is not terminating comes first.
   of(name: string): V1Pod[];
-  // Resolves with true at the next change of the sandbox's pods, or with false after `atMostMs`.
-  changed(name: string, atMostMs: number, signal: AbortSignal): Promise<boolean>;
+  // Follows the pods of a sandbox until disposed.
+  follow(name: string): PodChanges;
   // Reads a pod by its own name from the API server, because the watch may lag behind.
   read(pod: string, signal: AbortSignal): Promise<V1Pod | null>;
+}
+
+export interface PodChanges extends Disposable {
+  // Resolves with true if the pods have changed since the last call resolved, or when they change, and with false after `atMostMs`. So a
+  // change while the caller reads a pod is not missed.
+  next(atMostMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
 export interface PodsOptions {
@@ -28,16 +34,16 @@ const MAX_BACKOFF_MS = 5_000;
 
 export function watchPods({ cluster, namespace, installation, log }: PodsOptions): Pods {
   const known = new Map<string, Map<string, V1Pod>>();
-  const waiting = new Map<string, Set<(changed: boolean) => void>>();
+  const followers = new Map<string, Set<() => void>>();
   const disposed = new AbortController();
   const path = podsPath(namespace);
-  const ours = { labelSelector: `${LABEL.installation}=${installation}` };
+  const selected = { labelSelector: `${LABEL.installation}=${installation}` };
   const done = keepWatching();
 
   async function keepWatching(): Promise<void> {
     for (let backoffMs = 0; !disposed.signal.aborted;) {
       try {
-        const list = await cluster.list<V1Pod>(path, ours, disposed.signal);
+        const list = await cluster.list<V1Pod>(path, selected, disposed.signal);
         replaceAll(list.items);
         backoffMs = 0;
         await follow(list.metadata.resourceVersion ?? "");
@@ -55,7 +61,7 @@ export function watchPods({ cluster, namespace, installation, log }: PodsOptions
   async function follow(from: string): Promise<void> {
     for (let version = from; !disposed.signal.aborted;) {
       const startVersion = version;
-      for await (const { type, object } of cluster.watch<V1Pod>(path, { ...ours, resourceVersion: version }, disposed.signal)) {
+      for await (const { type, object } of cluster.watch<V1Pod>(path, { ...selected, resourceVersion: version }, disposed.signal)) {
         version = object.metadata?.resourceVersion ?? version;
         if (type === "DELETED") forget(object);
         else if (type !== "BOOKMARK") remember(object);
@@ -88,26 +94,34 @@ export function watchPods({ cluster, namespace, installation, log }: PodsOptions
   }
 
   function wake(name: string): void {
-    for (const resolve of waiting.get(name) ?? []) resolve(true);
+    for (const notify of followers.get(name) ?? []) notify();
   }
 
   return {
     of: (name) => newestFirst([...(known.get(name)?.values() ?? [])]),
 
-    async changed(name, atMostMs, signal) {
-      const change = Promise.withResolvers<boolean>();
-      const waiters = waiting.get(name) ?? new Set();
-      waiting.set(name, waiters.add(change.resolve));
-      const giveUp = () => change.resolve(false);
-      const timer = setTimeout(giveUp, atMostMs);
-      signal.addEventListener("abort", giveUp, { once: true });
-      const changed = await change.promise;
-      signal.removeEventListener("abort", giveUp);
-      clearTimeout(timer);
-      waiters.delete(change.resolve);
-      if (waiters.size === 0) waiting.delete(name);
-      signal.throwIfAborted();
-      return changed;
+    follow(name) {
+      let change = Promise.withResolvers<boolean>();
+      const notify = () => change.resolve(true);
+      const ours = followers.get(name) ?? new Set();
+      followers.set(name, ours.add(notify));
+      return {
+        async next(atMostMs, signal) {
+          const giveUp = () => change.resolve(false);
+          const timer = setTimeout(giveUp, atMostMs);
+          signal.addEventListener("abort", giveUp, { once: true });
+          const changed = await change.promise;
+          change = Promise.withResolvers();
+          signal.removeEventListener("abort", giveUp);
+          clearTimeout(timer);
+          signal.throwIfAborted();
+          return changed;
+        },
+        [Symbol.dispose]() {
+          ours.delete(notify);
+          if (ours.size === 0 && followers.get(name) === ours) followers.delete(name);
+        },
+      };
     },
 
     read: (pod, signal) => cluster.get<V1Pod>(podsPath(namespace, pod), signal),
