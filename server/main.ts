@@ -94,6 +94,8 @@ export interface ServerOptions {
 const STEP_TIMEOUT_MS = { local: 45 * SECOND, cluster: 120 * SECOND };
 // How long requests in flight may take when the server stops: less than the whole stop (cli/commands/installation/serve.ts).
 const CLOSE_MS = { local: 10 * SECOND, cluster: 45 * SECOND };
+// Longer than a request is on its way, and than busy clients wait between two.
+const QUIET_MS = 500;
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
 // Not on a cluster, where a warm pod reserves all that its template may use.
 const POOL_MAX = 100;
@@ -302,6 +304,7 @@ export async function startServer(
       mount: gateway,
       maxConnections: maxConnectionsFor(openFiles),
       closeMs: CLOSE_MS[driver.traits.hostBound ? "local" : "cluster"],
+      quietMs: QUIET_MS,
     }),
   );
   // Closed before the app, which waits for requests in flight: WebSockets and event streams do not end by themselves.
@@ -313,10 +316,12 @@ export async function startServer(
   await app.listen({ host: config.host, port });
   opening.use(checkSandboxes(config, driver.name, log));
   const closing = opening.move();
-  const close = () => {
-    // First, so that load balancers stop sending requests while connections are closed.
+  const close = async () => {
+    // First, so that load balancers stop sending requests, and while everything still works: clients send requests on open
+    // connections until a response ends them.
     app.drain();
-    return closing.disposeAsync();
+    await app.quieten();
+    await closing.disposeAsync();
   };
   return { url: baseUrl, driver, demo, opensWorkspaces: localPartner !== null, close, unfinished: sessionServices.unfinished };
 }

@@ -83,6 +83,8 @@ export interface AppDeps {
   mount?: Mount;
   // How long requests in flight may take when the server stops.
   closeMs: number;
+  // For how long a stopping server waits for the next request on a connection that is open.
+  quietMs: number;
   // Absent: no limit.
   maxConnections?: number;
 }
@@ -91,6 +93,8 @@ export interface App extends AsyncDisposable {
   listen(address: { host: string; port: number }): Promise<AddressInfo>;
   // Makes /readyz fail, so that a load balancer stops sending requests. Disposing waits for requests in flight.
   drain(): void;
+  // Accepts no more connections. A request on one that is open is answered and ends it. Resolves when all others are closed.
+  quieten(): Promise<void>;
 }
 
 // The partner API, health checks, metrics and docs. Fastify is known only in this folder.
@@ -114,7 +118,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   });
 
   compileSerializersLater(app);
-  const connections = watchConnections(app.server, deps.maxConnections);
+  const connections = watchConnections(app.server, deps);
   app.setErrorHandler((error, request, reply) => replyWithError(log, error, request, reply));
   const buckets = store.engine === "postgres" ? createSharedBuckets(store, clock, log) : createMemoryBuckets(clock);
   labelRouteWork(app);
@@ -143,6 +147,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
       return app.server.address() as AddressInfo;
     },
     drain: () => void (draining = true),
+    quieten: connections.quieten,
     async [Symbol.asyncDispose]() {
       draining = true;
       using _closing = connections.begin(deps.closeMs);

@@ -3,11 +3,13 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { machine, testWith } from "../support/machine.ts";
+import { startBerth } from "../support/servers/berth.ts";
 import { createApi } from "../support/servers/api.ts";
 import { IN_TERMINAL, runNpmStart, type NpmStart } from "../support/servers/npm-start.ts";
 import { daemonRuntime } from "../support/runtime.ts";
+import { stopUnderClients } from "./kept-alive.ts";
 import { GONE_MS, signalGroups, type Round } from "./group-signals.ts";
 
 const KEY = `berth_${"ef".repeat(32)}`;
@@ -23,6 +25,15 @@ testWith(
     expect(rounds.map(({ unfinished }) => unfinished)).toEqual([null, null, null]);
   },
 );
+
+test("a stop answers every request on connections that clients keep open, also through the gateway", async () => {
+  await using berth = await startBerth({ BERTH_DRIVER: "process" });
+  for (let round = 0; round < 2; round++) {
+    if (round > 0) await berth.start();
+    const { answers, failures } = await stopUnderClients(berth);
+    expect({ statuses: Object.keys(answers), failures }).toEqual({ statuses: ["200", "404"], failures: {} });
+  }
+});
 
 // A runtime that hangs in every new sandbox until the folder's pipe `hang` is removed. The probe of a server that starts works: its
 // result is not cached if another server has probed another runtime meanwhile.

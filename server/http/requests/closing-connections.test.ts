@@ -30,6 +30,37 @@ test("a server that closes waits for its requests, but not for connections witho
   await closed;
 });
 
+test("a server that stops answers every request of a client that goes on, and the last answer ends the connection", async () => {
+  const server = createServer((_request, response) => response.end("done"));
+  const connections = watchConnections(server, { quietMs: 200 });
+  const socket = await (await listen(server))();
+  const ask = async () => {
+    socket.write("GET / HTTP/1.1\r\nhost: berth\r\n\r\n");
+    return String((await once(socket, "data"))[0]);
+  };
+  expect(await ask()).toContain("Connection: keep-alive");
+  const quiet = connections.quieten();
+  let answer = "";
+  while (!answer.includes("Connection: close")) expect((answer = await ask())).toContain("done");
+  expect(server.listening).toBe(false);
+  expect(await text(socket)).toBe("");
+  await quiet;
+});
+
+test("a server that stops closes connections that stay quiet, and waits for no request in flight", async () => {
+  const requested = Promise.withResolvers<() => void>();
+  const server = createServer((_request, response) => requested.resolve(() => response.end("done")));
+  const connections = watchConnections(server, { quietMs: 100 });
+  const open = await listen(server);
+  const [quiet, busy] = [await open(), await open()];
+  busy.write("GET / HTTP/1.1\r\nhost: berth\r\n\r\n");
+  const finish = await requested.promise;
+  await connections.quieten();
+  expect(await text(quiet)).toBe("");
+  finish();
+  expect(await text(busy)).toMatch(/Connection: close[^]*done/);
+});
+
 test("a request that never ends does not keep the server open", async () => {
   const server = createServer(() => {});
   const connections = watchConnections(server);
@@ -46,7 +77,7 @@ test("a request that never ends does not keep the server open", async () => {
 
 test("above the limit, idle connections are closed for new ones, and if all are busy, a new one gets 503", async () => {
   const server = createServer(() => {});
-  watchConnections(server, 2);
+  watchConnections(server, { maxConnections: 2 });
   const open = await listen(server);
   const silent = await open();
   const busy = [await open(), await open()];

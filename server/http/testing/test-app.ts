@@ -119,6 +119,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     metricsToken: null,
     ratePerMinute: 0,
     closeMs: 10_000,
+    quietMs: 0,
     localPartner: null,
     console: {
       logins: createConsoleLogins({ store, clock, authenticate, hasRule: (rule) => oidc?.hasRule(rule) ?? false }),
