@@ -15,7 +15,9 @@ const SERVE_TOOLS = { runc: "runc", rg: "ripgrep", git: "git" };
 const TEST_TOOLS = {
   ...SERVE_TOOLS,
   "chromium-headless-shell": "chromium-headless-shell",
+  curl: "curl",
   dockerd: "docker.io",
+  jq: "jq",
   openssl: "openssl",
   python3: "python3",
 };

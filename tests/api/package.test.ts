@@ -7,6 +7,7 @@ import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { machine, testWith } from "../support/machine.ts";
+import { readSamples } from "../support/docs/samples.ts";
 import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
@@ -137,10 +138,15 @@ test("the types need no compiler newer than TypeScript 5.0", () => {
   expect(globSync("**/*", { cwd: installed }).filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual([]);
 });
 
-test("every recipe in the README compiles against the package", async () => {
-  const recipes = [...readFileSync(join(installed, "README.md"), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
-  expect(recipes.length).toBeGreaterThanOrEqual(10);
-  recipes.forEach((recipe, at) => writeFileSync(join(project, `recipe-${at}.ts`), standAlone(recipe)));
+test("every sample in TypeScript compiles against the package", async () => {
+  // tests/api/programs.test.ts runs those of docs/sandbox.md.
+  const recipes = readSamples().filter(({ language, document }) => language === "ts" && document !== "docs/sandbox.md");
+  expect(recipes.filter(({ document }) => document === "client/README.md").length).toBeGreaterThanOrEqual(10);
+  recipes.forEach(({ text }, at) => writeFileSync(join(project, `recipe-${at}.ts`), standAlone(text)));
+  // The types of the other packages that samples import need only this of Node.
+  writeFileSync(join(project, "recipe-globals.d.ts"), "interface Buffer extends Uint8Array {}");
+  for (const name of ["standardwebhooks", "@stablelib", "fast-sha256"])
+    symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name));
   const strict = {
     module: "nodenext",
     target: "es2022",
@@ -170,7 +176,8 @@ function standAlone(recipe: string): string {
     ${declaresSession ? "" : "declare const session: Session;"}
     declare const user: { id: string }, order: { id: string }, repository: string, csv: string, lastSeenId: string, request: Request;
     declare const response: { redirect(status: number, url: string): void };
-    declare const keyId: string;
+    declare const keyId: string, url: string, token: string, task: string, approaches: string[], secret: string, rawBody: string;
+    declare const headers: Record<string, string>, sessionId: string;
     declare function saveSecret(name: string, value: string): Promise<void>;
     declare function forget(id: string): void;
     declare function bill(user: string | undefined, seconds: number, cost: number | null): Promise<void>;

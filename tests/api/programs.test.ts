@@ -93,7 +93,7 @@ for (const [language, needs, start] of [
     // Inside the checkout, where Node finds the client.
     const folder = mkdtempSync(join(root, "tests/api/.recipe-"));
     try {
-      writeFileSync(join(folder, "test.sh"), "echo all tests passed\n");
+      writeFileSync(join(folder, "test.sh"), "echo all tests passed\n[ ! -e failing ]\n");
       writeFileSync(join(folder, "recipe.ts"), program);
       const git = (...args: string[]) => execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", ...args], { cwd: folder });
       git("init", "-q");
@@ -103,6 +103,14 @@ for (const [language, needs, start] of [
       const env = { ...process.env, BERTH: server.url, KEY: server.key };
       const { stdout } = await promisify(execFile)(command, [...args, "recipe.ts"], { cwd: folder, env });
       expect(stdout).toMatch(/all tests passed\n(?:.*\n)*exit 0\n$/);
+      expect(readFileSync(join(folder, "results.zip"), "latin1")).toMatch(/^PK/);
+      // Tests that fail.
+      writeFileSync(join(folder, "failing"), "");
+      git("add", "failing");
+      git("commit", "-qm", "second");
+      rmSync(join(folder, "results.zip"));
+      const failed = promisify(execFile)(command, [...args, "recipe.ts"], { cwd: folder, env });
+      await expect(failed).rejects.toMatchObject({ code: 1, stdout: expect.stringMatching(/all tests passed\n(?:.*\n)*exit 1\n$/) });
       expect(readFileSync(join(folder, "results.zip"), "latin1")).toMatch(/^PK/);
     } finally {
       rmSync(folder, { recursive: true });
