@@ -1,4 +1,4 @@
-import { createRecentSenders } from "./output-limit.ts";
+import { createRecentHolders } from "../fairness/recent-holders.ts";
 
 // Limits the CPU time of the event loop that one holder, such as a partner, may use for long while other holders use it too. A holder
 // that is alone is not limited.
@@ -17,7 +17,7 @@ const BURST_MS = 500;
 const MAX_HOLDERS = 1_000;
 
 export function createLoopBudget(nowMs: () => number): LoopBudget {
-  const senders = createRecentSenders();
+  const recent = createRecentHolders();
   // When each holder's time would have passed at its share.
   const paidAtMs = new Map<string, number>();
   const forget = (now: number) => {
@@ -27,7 +27,7 @@ export function createLoopBudget(nowMs: () => number): LoopBudget {
     spend(holder, ms) {
       const now = nowMs();
       if (paidAtMs.size >= MAX_HOLDERS) forget(now);
-      if (!senders.note(holder, now)) return;
+      if (!recent.note(holder, now)) return;
       paidAtMs.set(holder, Math.max(paidAtMs.get(holder) ?? 0, now - BURST_MS / SHARE) + ms / SHARE);
     },
     restMs: (holder) => Math.max(0, (paidAtMs.get(holder) ?? 0) - nowMs()),

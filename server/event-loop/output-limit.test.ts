@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createOutputLimit, createRecentSenders } from "./output-limit.ts";
+import { createRecentHolders } from "../fairness/recent-holders.ts";
+import { createOutputLimit } from "./output-limit.ts";
 
 const MIB = 1024 * 1024;
 
@@ -30,8 +31,8 @@ test("a short output is never delayed, and one holder's output does not delay an
 
 test("a holder gets the lower rate while others send, on any of the limits, and the higher one when it is alone again", () => {
   let nowMs = 60_000;
-  const senders = createRecentSenders();
-  const options = { mibPerSecond: 4, shared: { mibPerSecond: 1, senders }, nowMs: () => nowMs };
+  const holders = createRecentHolders();
+  const options = { mibPerSecond: 4, shared: { mibPerSecond: 1, holders }, nowMs: () => nowMs };
   const [terminals, responses] = [createOutputLimit(options), createOutputLimit(options)];
   // Waits until a holder may send again after much output.
   const waitOf = (holder: string) => {

@@ -1,3 +1,5 @@
+import type { RecentHolders } from "../fairness/recent-holders.ts";
+
 // Limits how fast the server sends the output of one holder: a sandbox or a partner, all its connections together. Without it,
 // a program that prints without end, or a partner that reads large lists, keeps the event loop busy and delays everyone else.
 export interface OutputLimit {
@@ -7,8 +9,8 @@ export interface OutputLimit {
 
 export interface OutputLimitOptions {
   mibPerSecond: number;
-  // A lower rate while other holders send too. Limits with the same `senders` know of each other's holders.
-  shared?: { mibPerSecond: number; senders: RecentSenders };
+  // A lower rate while other holders send too. Limits with the same `holders` know of each other's.
+  shared?: { mibPerSecond: number; holders: RecentHolders };
   nowMs?: () => number;
 }
 
@@ -25,7 +27,7 @@ export function createOutputLimit({ mibPerSecond, shared, nowMs = () => performa
   const sentAtMs = new Map<string, number>();
 
   function bytesPerMs(holder: string, now: number): number {
-    const isShared = shared?.senders.note(holder, now) ?? false;
+    const isShared = shared?.holders.note(holder, now) ?? false;
     return ((isShared && shared ? shared.mibPerSecond : mibPerSecond) * MIB) / 1_000;
   }
 
@@ -36,28 +38,6 @@ export function createOutputLimit({ mibPerSecond, shared, nowMs = () => performa
       const atMs = Math.max(sentAtMs.get(holder) ?? 0, now - BURST_MS) + bytes / bytesPerMs(holder, now);
       sentAtMs.set(holder, atMs);
       return atMs <= now ? 0 : atMs - now + REST_MS;
-    },
-  };
-}
-
-// Knows whether several holders send at the same time.
-export interface RecentSenders {
-  // Records that a holder sends. Returns true if another one has sent a moment ago.
-  note(holder: string, nowMs: number): boolean;
-}
-
-// People type with pauses.
-const RECENT_MS = 10_000;
-
-export function createRecentSenders(): RecentSenders {
-  // The latest sender, and the latest of all others.
-  let latest = { holder: "", atMs: -Infinity };
-  let other = latest;
-  return {
-    note(holder, nowMs) {
-      if (latest.holder !== holder) [other, latest] = [latest, { holder, atMs: nowMs }];
-      latest.atMs = nowMs;
-      return nowMs - other.atMs <= RECENT_MS;
     },
   };
 }

@@ -16,7 +16,8 @@ import { createAppFiles } from "./pages/app-files.ts";
 import { sendStatusPage, type PageName } from "./pages/status-pages.ts";
 import { createPreviewLinks } from "./preview/preview-link.ts";
 import { createPreview } from "./preview/preview.ts";
-import { createOutputLimit, createRecentSenders } from "../event-loop/output-limit.ts";
+import { createOutputLimit } from "../event-loop/output-limit.ts";
+import { createRecentHolders } from "../fairness/recent-holders.ts";
 import { createSessionLinks, type SessionLinksDeps } from "./relay/session-links.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
 import { measureAnswers } from "./requests/answer-times.ts";
@@ -71,9 +72,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
   // A terminal's output costs more: the kernel processes it byte by byte, and it is sent in small frames. A sandbox that
   // is alone on the server may keep it busy.
-  const senders = createRecentSenders();
-  const outputLimit = createOutputLimit({ mibPerSecond: 32, shared: { mibPerSecond: 12, senders } });
-  const socketLimit = createOutputLimit({ mibPerSecond: 12, shared: { mibPerSecond: 4, senders } });
+  const holders = createRecentHolders();
+  const outputLimit = createOutputLimit({ mibPerSecond: 32, shared: { mibPerSecond: 12, holders } });
+  const socketLimit = createOutputLimit({ mibPerSecond: 12, shared: { mibPerSecond: 4, holders } });
   const sockets = createSocketRelay({ links, sessionCache, outputLimit: socketLimit, clock });
   const previews = createPreviewLinks({ secrets, baseUrl, domain: previewDomain, clock, maxShareHours });
   const streams = createSessionStreams({ sessionCache, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });

@@ -5,6 +5,7 @@ import { SECOND } from "../clock.ts";
 import type { MachineDisk } from "../disk-space.ts";
 import { limitTemplate } from "../session-limits.ts";
 import { runWork } from "../event-loop/loop-work.ts";
+import { createSemaphore } from "../fairness/semaphore.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Store } from "../store/open.ts";
 import { countPausedTooLong } from "../store/sessions/due.ts";
@@ -79,6 +80,9 @@ export interface SessionServicesDeps extends StepActionsDeps {
 
 // Half of the processors stay free for calls.
 const POOL_PARALLEL = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)));
+// To start a hundred sandboxes at once delays each of them more than to start a few at a time.
+const STARTS_AT_ONCE = 2 * availableParallelism();
+const STARTS_PER_PARTNER = availableParallelism();
 const TICK_MS = 1 * SECOND;
 const BUSY_SAMPLE_MS = 30 * SECOND;
 const RECONCILE_MS = 10 * SECOND;
@@ -105,8 +109,11 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   // A process that died and its successor are different owners.
   const owner = randomBytes(8).toString("hex");
   const changes = createChanges();
+  // The sandboxes of a cluster do not share a machine with this server.
+  const turns = driver.traits.hostBound ? createSemaphore({ permits: STARTS_AT_ONCE, perHolder: STARTS_PER_PARTNER }) : undefined;
   const actions = createStepActions({
     ...deps,
+    turns,
     requireAdopted: (id) => requireAdopted(store.db, id),
     requireReady: (id) => requireReady(store.db, id),
     snapshotBytes: async (id) => (await findSnapshot(store.db, id))?.bytes ?? null,

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
@@ -8,7 +7,6 @@ import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import type { SandboxCondition, SandboxSpec, SandboxStats, TakenSnapshot } from "../driver.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
-import { createSemaphore } from "../host/semaphore.ts";
 import { createVolumeSnapshots } from "../host/disks/volume-snapshots.ts";
 import { createNamedVolumes, type NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import { createVolumes } from "../host/disks/volumes.ts";
@@ -73,8 +71,6 @@ export interface ContainersOptions {
   onRemovalError(id: string, error: unknown): void;
 }
 
-const MAX_CONCURRENT_STARTS = 2 * availableParallelism();
-
 export function createContainers(options: ContainersOptions): Containers {
   const { dataDir, runtimeDir, rootsDir, startTimeoutMs, stopTimeoutMs } = options;
   const sandboxesDir = join(dataDir, "sandboxes");
@@ -100,7 +96,6 @@ export function createContainers(options: ContainersOptions): Containers {
   const snapshots = createVolumeSnapshots({ dataDir, volumes, diskReserveMib: options.diskReserveMib });
   // Frozen for a snapshot, and about to run again.
   const copying = new Set<SandboxId>();
-  const limitStarts = createSemaphore(MAX_CONCURRENT_STARTS);
 
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
   const egressOf = (id: SandboxId) => join(dataDir, "egress", id);
@@ -197,12 +192,10 @@ export function createContainers(options: ContainersOptions): Containers {
       await removeContainer(id);
       makeFolder(join(dataDir, "egress"), 0o700);
       makeFolder(egressOf(id), 0o755);
-      await limitStarts(signal, async () => {
-        const folders = { folder: folderOf(id), egress: egressOf(id) };
-        const create = { source: snapshots.sourceOf(spec.snapshot) };
-        await launchContainer(launchDeps, spec, files === "new" ? { ...folders, create } : folders, signal);
-        if (!kind.opaque) checkMounts(spec);
-      });
+      const folders = { folder: folderOf(id), egress: egressOf(id) };
+      const create = { source: snapshots.sourceOf(spec.snapshot) };
+      await launchContainer(launchDeps, spec, files === "new" ? { ...folders, create } : folders, signal);
+      if (!kind.opaque) checkMounts(spec);
       await awaitAnswer(id, signal);
     },
 

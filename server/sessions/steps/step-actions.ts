@@ -4,6 +4,7 @@ import { MINUTE } from "../../clock.ts";
 import type { Driver, SandboxSpec } from "../../drivers/driver.ts";
 import { failpoint } from "../../faults/failpoints.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
+import type { Semaphore } from "../../fairness/semaphore.ts";
 import type { Log } from "../../log.ts";
 import { sha256Hex } from "../../secrets/secrets.ts";
 import { NO_TIMES } from "../../store/sessions/idle.ts";
@@ -40,6 +41,8 @@ export interface StepActionsDeps extends StartRequestsDeps {
   links: Pick<DaemonLinks, "start" | "stop" | "announcePause" | "forget" | "prepare" | "isPrepared">;
   egress: SandboxEgress;
   meter: SandboxMeter;
+  // Partners take turns with starts and removals of sandboxes. Absent for callers that act for no partner.
+  turns?: Semaphore | undefined;
   // Rejects unless the snapshot of a template is the operator's. Absent for callers that create no sandboxes.
   requireAdopted?: (snapshotId: SnapshotId) => Promise<void>;
   // Rejects if the snapshot was deleted. Absent for callers that create no sandboxes.
@@ -64,8 +67,11 @@ export interface SandboxMeter {
 }
 
 export function createStepActions(deps: StepActionsDeps): StepActions {
-  const { driver, links, egress, meter, templates, secrets, clock, log } = deps;
+  const { driver, links, egress, meter, turns, templates, secrets, clock, log } = deps;
   const { startRequest, blankStartRequest } = createStartRequests(deps);
+
+  const inTurn = <Result>(session: Session, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> =>
+    turns ? turns({ holder: isPartnerSession(session) ? session.partnerId : null, signal }, work) : work();
 
   const templateOf = (session: Session) => findTemplate(templates, session);
 
@@ -85,7 +91,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     if (spec.snapshot !== undefined) await requireSnapshot?.(spec.snapshot);
     await egress.open(session.sandboxId, template);
     try {
-      await inSpan(span, `${driver.name} create`, () => driver.create(spec, signal));
+      await inSpan(span, `${driver.name} create`, () => inTurn(session, signal, () => driver.create(spec, signal)));
     } finally {
       // If the snapshot was deleted meanwhile, that is the reason for a failure, and a copy of it may be incomplete.
       if (spec.snapshot !== undefined) await requireSnapshot?.(spec.snapshot);
@@ -98,9 +104,10 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     return snapshotId === undefined || !deps.snapshotBytes ? 0 : copyTime(await deps.snapshotBytes(snapshotId));
   }
 
-  async function removeSandbox({ sandboxId }: Session, signal: AbortSignal, span?: Span): Promise<void> {
+  async function removeSandbox(session: Session, signal: AbortSignal, span?: Span): Promise<void> {
+    const { sandboxId } = session;
     links.forget(sandboxId);
-    await inSpan(span, `${driver.name} destroy`, () => driver.destroy(sandboxId, signal));
+    await inSpan(span, `${driver.name} destroy`, () => inTurn(session, signal, () => driver.destroy(sandboxId, signal)));
     failpoint("remove.destroyed");
     await egress.close(sandboxId);
   }
@@ -130,8 +137,11 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
 
   async function wake(session: PartnerSession, signal: AbortSignal, span?: Span): Promise<void> {
     await egress.open(session.sandboxId, templateOf(session));
+    const resume = () => driver.resume(specOf(session), signal);
+    // To thaw a sandbox is no work for the machine, so it does not wait for a turn.
+    const isStopped = session.state === "rebuilding" || (session.state === "resuming" && session.isHibernated);
     try {
-      await inSpan(span, `${driver.name} resume`, () => driver.resume(specOf(session), signal));
+      await inSpan(span, `${driver.name} resume`, () => (isStopped ? inTurn(session, signal, resume) : resume()));
       failpoint("resume.woken");
       await links.start(session.sandboxId, startRequest(session), { signal, span });
       failpoint("resume.started");

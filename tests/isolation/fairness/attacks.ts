@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
-import { newId, type SessionList } from "@berth/contract";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newId, type Session, type SessionList } from "@berth/contract";
 import { WebSocket } from "ws";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { createApi } from "../../support/servers/api.ts";
+import { createApi, type Api } from "../../support/servers/api.ts";
 
 // An attack runs from `start` until the signal is aborted. It ignores refusals and closed sockets.
 export interface Attack {
@@ -60,6 +61,8 @@ export const ATTACKS: Attack[] = [
   { name: "WebSocket frames", start: (target, signal) => floodFrames(target, signal) },
   { name: "500 connections", start: (target, signal) => holdConnections(target, signal) },
   { name: "webhooks that hang", start: (target, signal) => floodWebhooks(target, signal) },
+  { name: "create flood", start: (target, signal) => repeat(12, () => createAndDestroy(target, signal)) },
+  { name: "destroy flood", start: (target, signal) => destroyTogether(target, signal) },
   { name: "huge lists", prepare: fillLists, start: (target, signal) => readLists(target, signal) },
 ];
 
@@ -135,6 +138,26 @@ async function floodWebhooks({ serverUrl, key, silentUrl }: AttackTarget, signal
   for (const id of ids) await api.call("DELETE", `/api/b2b/webhooks/${id}`);
 }
 
+async function createAndDestroy({ serverUrl, key }: AttackTarget, signal: AbortSignal): Promise<void> {
+  const api = createApi(serverUrl, key);
+  while (!signal.aborted) await ignoreErrors(async () => destroy(api, await api.create({ autoStartAgent: false })));
+}
+
+// Creates sessions, then destroys them all at once.
+async function destroyTogether({ serverUrl, key }: AttackTarget, signal: AbortSignal): Promise<void> {
+  const api = createApi(serverUrl, key);
+  while (!signal.aborted) {
+    const created: Session[] = [];
+    await repeat(12, () => ignoreErrors(async () => void created.push(await api.create({ autoStartAgent: false }))));
+    await Promise.all(created.map((session) => destroy(api, session)));
+  }
+}
+
+// Until it is done, so that an attack leaves nothing to the next one.
+async function destroy(api: Api, { sessionId }: Session): Promise<void> {
+  while ((await api.call("DELETE", `/api/b2b/sessions/${sessionId}`)).status !== 200) await sleep(20);
+}
+
 // Lists include destroyed sessions, so a partner can fill them without paying for running ones. One is real; the others are copies of
 // its row, because to create a sandbox for each would take longer than the attack.
 async function fillLists({ serverUrl, key, database }: AttackTarget): Promise<void> {
@@ -162,5 +185,5 @@ async function readLists({ serverUrl, key }: AttackTarget, signal: AbortSignal):
 }
 
 async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
-  await work().catch(() => new Promise((resolve) => setTimeout(resolve, 20)));
+  await work().catch(() => sleep(20));
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, machine } from "../../support/machine.ts";
 import { ATTACKS } from "./attacks.ts";
-import { openInstallation, type Installation } from "./installation.ts";
+import { destroySession, openInstallation, type Installation } from "./installation.ts";
 import { measure } from "./measure.ts";
 import { ACTIONS, openVictim, type Victim } from "./victim.ts";
 
@@ -14,7 +14,9 @@ const AT_ONCE = [
   ["file watches", "disk and files", "processor", "memory", "processes"],
   ["endless exec output", "terminal output", "WebSocket frames", "500 connections"],
   ["webhooks that hang", "huge lists"],
+  ["create flood", "destroy flood"],
 ];
+const FLOOD = 16;
 
 describeWith([await machine.oci(), machine.command("python3"), machine.command("curl")], "a hostile tenant", () => {
   let installation: Installation;
@@ -31,6 +33,21 @@ describeWith([await machine.oci(), machine.command("python3"), machine.command("
 
   test("every attack is tried here", () => {
     expect(AT_ONCE.flat().toSorted()).toEqual(ATTACKS.map(({ name }) => name).toSorted());
+  });
+
+  test("a create waits for its turn, and not for the creates that another partner has begun", async () => {
+    const flood = await installation.addPartner("flood");
+    let isDone = false;
+    const creates = Array.from({ length: FLOOD }, async () => {
+      const session = await flood.create({ autoStartAgent: false });
+      return { session, isLater: isDone };
+    });
+    await Promise.race(creates);
+    const own = await installation.victim.api.create({ externalUserId: "another", autoStartAgent: false });
+    isDone = true;
+    const created = await Promise.all(creates);
+    expect(created.filter(({ isLater }) => isLater).length).toBeGreaterThan(FLOOD / 2);
+    await Promise.all([destroySession(installation.victim.api, own), ...created.map(({ session }) => destroySession(flood, session))]);
   });
 
   test.each(AT_ONCE.map((names) => [names.join(", "), names] as const))(

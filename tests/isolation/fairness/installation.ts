@@ -16,6 +16,8 @@ export interface Installation extends AsyncDisposable {
   victim: Tenant;
   // The process that stands for the hostile partner's machines.
   attackerPid: number;
+  // The calls of a new partner.
+  addPartner(id: string): Promise<Api>;
   // Starts attacks of a hostile partner. Disposing the result ends them and destroys the sandbox that they came from.
   attack(names: readonly string[]): Promise<AsyncDisposable>;
   // The time, by performance.now(), at which the victim's webhook receiver got the event of this session.
@@ -74,6 +76,7 @@ export async function openInstallation(): Promise<Installation> {
     berth,
     victim,
     attackerPid: attacker.pid,
+    addPartner: async (id) => createApi(berth.url, await createPartner(berth, id)),
     async attack(names) {
       await using attack = new AsyncDisposableStack();
       // Each attack has its own partner and sandbox, so that an exhausted rate limit or leftover processes do not affect the
@@ -99,7 +102,7 @@ export async function openInstallation(): Promise<Installation> {
   };
 }
 
-async function destroySession(api: Api, { sessionId }: Session): Promise<void> {
+export async function destroySession(api: Api, { sessionId }: Session): Promise<void> {
   for (;;) {
     const { status } = await api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
     if (status === 200) return;

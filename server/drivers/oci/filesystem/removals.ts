@@ -2,8 +2,8 @@ import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createSemaphore } from "../../../fairness/semaphore.ts";
 import { mustRun } from "../../host/run.ts";
-import { createSemaphore } from "../../host/semaphore.ts";
 
 // Deletes the folders of sandboxes that have ended, in the background: releasing a volume takes longer than everything else in
 // a destroy. A folder is first renamed. If this process dies, the next one finds it under that name.
@@ -35,8 +35,8 @@ const MAX_AGE_MS = 60_000;
 export function createRemovals({ parent, release, onError }: RemovalsOptions): Removals {
   const running = new Map<string, Promise<void>>();
   // With many destroys at once, each one waits until an earlier deletion has ended.
-  const limit = createSemaphore(MAX_CONCURRENT);
-  const never = new AbortController().signal;
+  const limit = createSemaphore({ permits: MAX_CONCURRENT });
+  const task = { holder: null, signal: new AbortController().signal };
 
   async function remove(folder: string): Promise<void> {
     await release(folder);
@@ -46,7 +46,7 @@ export function createRemovals({ parent, release, onError }: RemovalsOptions): R
   async function finish(name: string): Promise<void> {
     await running.get(name)?.catch(() => undefined);
     for (const { entry } of listRemoved(parent).filter((removed) => removed.name === name))
-      await limit(never, () => remove(join(parent, entry)));
+      await limit(task, () => remove(join(parent, entry)));
   }
 
   return {
@@ -58,7 +58,7 @@ export function createRemovals({ parent, release, onError }: RemovalsOptions): R
       const folder = join(parent, `${name}${MARK}${process.pid}`);
       renameSync(join(parent, name), folder);
       const begun = Promise.withResolvers<void>();
-      const removal = limit(never, async () => {
+      const removal = limit(task, async () => {
         begun.resolve();
         await sleep(DELAY_MS);
         await remove(folder);
