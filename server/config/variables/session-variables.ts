@@ -79,7 +79,7 @@ export const SESSION_VARIABLES = {
     kind: wholeNumber(0, 1000),
     default: null,
     defaultHelp: "100; on kubernetes `BERTH_POOL_SIZE`",
-    help: "Warm sandboxes for each template at most. The pool grows by one for each session that found no warm sandbox, as far as a quarter of the free memory allows, and shrinks again when it has not been needed for ten minutes. `0` keeps it at `BERTH_POOL_SIZE`.",
+    help: "Warm sandboxes for each template at most. The pool grows by one for each session that waits because it found no warm sandbox, as far as it can be filled and a quarter of the free memory allows, and shrinks again when it has not been needed for ten minutes. It does not grow while the load is above four for each processor. `0` keeps it at `BERTH_POOL_SIZE`.",
   }),
   maxSandboxes: variable<number | null>({
     name: "BERTH_MAX_SANDBOXES",

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { freemem } from "node:os";
+import { availableParallelism, freemem, loadavg } from "node:os";
 import { AppError } from "@berth/contract";
 import type { MachineDisk } from "../../disk-space.ts";
 import type { Db } from "../../store/schema.ts";
@@ -18,6 +18,8 @@ export interface Capacity {
   excess(db: Db): Promise<number>;
   // How many blanks the free memory allows, if `held` of them exist.
   roomForBlanks(held: number): number;
+  // True if the machine has far more to do than its processors can do now.
+  isBusy(): boolean;
   // True if paused sandboxes should give their memory back at once.
   isMemoryLow(): boolean;
 }
@@ -27,12 +29,14 @@ export interface CapacityOptions {
   // Below this, refuse. Below twice this, ask for memory back.
   reserveBytes: number;
   availableBytes?: () => number;
+  // Processes that run or want to, for each processor.
+  loadPerCore?: () => number;
   // Absent: the disk has enough space.
   disk?: Pick<MachineDisk, "admitNew">;
 }
 
 export function createCapacity(home: Home, engine: Engine, options: CapacityOptions): Capacity {
-  const { maxSandboxes, reserveBytes, availableBytes = readAvailable } = options;
+  const { maxSandboxes, reserveBytes, availableBytes = readAvailable, loadPerCore = readLoad } = options;
 
   async function check(tx: Db, count: (tx: Db) => Promise<number>): Promise<void> {
     if (home.host !== null && availableBytes() < reserveBytes) throw full("The server is low on memory");
@@ -51,12 +55,17 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
     // Blanks may use a quarter of the memory that would be free without them, beyond what `isMemoryLow` demands.
     roomForBlanks: (held) =>
       home.host === null ? Infinity : Math.max(0, Math.floor((availableBytes() - 2 * reserveBytes + held * BLANK_BYTES) / 4 / BLANK_BYTES)),
+    isBusy: () => home.host !== null && loadPerCore() > BUSY_LOAD,
     isMemoryLow: () => home.host !== null && availableBytes() < 2 * reserveBytes,
   };
 }
 
 // The memory of a blank sandbox, in its processes and in the kernel.
 const BLANK_BYTES = 32 * 1024 * 1024;
+
+const BUSY_LOAD = 4;
+
+const readLoad = () => loadavg()[0]! / availableParallelism();
 
 const full = (message: string) => new AppError("capacity_reached", { message });
 

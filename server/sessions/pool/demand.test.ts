@@ -6,9 +6,10 @@ import { createDemand } from "./demand.ts";
 function openDemand(options: { size: number; max: number } = { size: 2, max: 10 }) {
   const clock = createTestClock();
   const demand = createDemand({ clock, ...options });
-  const take = (count: number, { missed = 0 } = {}) => {
+  const take = (count: number, { missed = 0, partnerId = "acme", partners = 1 } = {}) => {
     for (let i = 0; i < count; i++) demand.taken("default");
-    for (let i = 0; i < missed; i++) demand.missed("default");
+    const waiting = Array.from({ length: missed }, () => demand.missed("default", { partnerId, partners }));
+    return { served: () => waiting.forEach((create) => create[Symbol.dispose]()) };
   };
   return { clock, demand, take, target: () => demand.targetOf("default") };
 }
@@ -72,4 +73,34 @@ test("a pool that is turned off does not grow", () => {
   const { take, target } = openDemand({ size: 0, max: 10 });
   take(5, { missed: 5 });
   expect(target()).toBe(0);
+});
+
+test("creates that wait one after the other raise the target no further, until the pool was full again", () => {
+  const { demand, take, target } = openDemand({ size: 2, max: 100 });
+  for (let i = 0; i < 50; i++) take(6, { missed: 6 }).served();
+  expect(target()).toBe(8);
+  demand.full("default");
+  take(14, { missed: 6 }).served();
+  expect(target()).toBe(14);
+});
+
+test("a period in which most creates found none although the pool had grown returns the target to the pool's size", async () => {
+  const { clock, demand, take, target } = openDemand();
+  take(8, { missed: 6 }).served();
+  await clock.advance(5 * MINUTE);
+  demand.full("default");
+  take(20, { missed: 9 }).served();
+  await clock.advance(5 * MINUTE);
+  expect(target()).toBe(10);
+  take(20, { missed: 11 }).served();
+  await clock.advance(5 * MINUTE);
+  expect(target()).toBe(2);
+});
+
+test("one of several partners uses only its part of the growth", () => {
+  const { take, target } = openDemand();
+  take(100, { missed: 100, partnerId: "flood", partners: 2 });
+  expect(target()).toBe(6);
+  take(3, { missed: 3, partnerId: "neighbour", partners: 2 });
+  expect(target()).toBe(9);
 });

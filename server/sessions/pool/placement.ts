@@ -3,7 +3,7 @@ import { isAppError } from "@berth/contract";
 import { failpoint } from "../../faults/failpoints.ts";
 import type { Log } from "../../log.ts";
 import type { Session, SessionInStep } from "../../store/sessions/session.ts";
-import type { Pool } from "./pool.ts";
+import type { Look, Pool } from "./pool.ts";
 import { reserve, reserveNew, reserveWarm, swapForWarm, type ReserveDeps, type Wanted } from "./reserve.ts";
 import type { Steps } from "../steps/steps.ts";
 
@@ -21,7 +21,7 @@ export interface Placed {
 
 export interface PlacementDeps extends ReserveDeps {
   steps: Steps;
-  pool: Pick<Pool, "makeRoom" | "fillSoon" | "count">;
+  pool: Pick<Pool, "makeRoom" | "fillSoon" | "look">;
   stepTimeoutMs: number;
   // How often a waiting create looks for a warm sandbox. Another server's pool may have made it.
   lookMs?: number;
@@ -37,9 +37,12 @@ export function createPlacement(deps: PlacementDeps): Placement {
 
   async function place(wanted: Wanted): Promise<Placed> {
     const endMs = performance.now() + stepTimeoutMs;
-    for (let [count, reserveNext] = [pool.count, reserve]; ; count = () => {}) {
+    using look = pool.look(wanted.kind, wanted.partner.id);
+    // Without room for a new sandbox, there is nothing to leave to others.
+    const alone = { ...look, keep: () => 0 };
+    for (let [next, reserveNext] = [look, reserve]; ; next = alone) {
       try {
-        return await attempt(wanted, count, reserveNext);
+        return await attempt(wanted, next, reserveNext);
       } catch (error) {
         const isFull = isAppError(error, "capacity_reached") && performance.now() < endMs;
         const room = isFull ? await pool.makeRoom(wanted.kind) : null;
@@ -52,16 +55,16 @@ export function createPlacement(deps: PlacementDeps): Placement {
     }
   }
 
-  async function attempt(wanted: Wanted, count: Pool["count"], reserveNext: typeof reserve): Promise<Placed> {
-    const { session, created } = await reserveNext(deps, wanted);
-    count(wanted.kind, isFromPool(session) ? "warm" : "none");
+  async function attempt(wanted: Wanted, look: Look, reserveNext: typeof reserve): Promise<Placed> {
+    const { session, created } = await reserveNext(deps, wanted, look);
+    look.found(isFromPool(session) ? "warm" : "none");
     if (created) {
       steps.left({ session, span: wanted.span }, created);
       pool.fillSoon();
       return { session: created, start: "warm" };
     }
     const reserved = begun(session);
-    const outcome = isFromPool(reserved) ? { claimed: reserved } : await createOrClaim(reserved, wanted);
+    const outcome = isFromPool(reserved) ? { claimed: reserved } : await createOrClaim(reserved, wanted, look);
     if ("created" in outcome) return { session: outcome.created, start: "cold" };
     try {
       return { session: await perform(outcome.claimed, wanted), start: "warm" };
@@ -85,7 +88,11 @@ export function createPlacement(deps: PlacementDeps): Placement {
   }
 
   // Creates the sandbox, unless a warm one can be claimed before it is ready.
-  async function createOrClaim(session: SessionInStep, wanted: Wanted): Promise<{ created: Session } | { claimed: SessionInStep }> {
+  async function createOrClaim(
+    session: SessionInStep,
+    wanted: Wanted,
+    look: Look,
+  ): Promise<{ created: Session } | { claimed: SessionInStep }> {
     const settled = new AbortController();
     const creating = perform(session, wanted).finally(() => settled.abort());
     // The pool grows only when no create waits.
@@ -94,16 +101,17 @@ export function createPlacement(deps: PlacementDeps): Placement {
     creating.catch(() => {});
     for (;;) {
       await sleep(lookMs, undefined, { signal: settled.signal }).catch(() => {});
-      const claimed = settled.signal.aborted ? null : await trySwap(session, wanted);
+      const claimed = settled.signal.aborted ? null : await trySwap(session, wanted, look);
       if (claimed) return { claimed };
       if (settled.signal.aborted) return { created: await creating };
     }
   }
 
-  async function trySwap(waiting: SessionInStep, wanted: Wanted): Promise<SessionInStep | null> {
+  async function trySwap(waiting: SessionInStep, wanted: Wanted, look: Look): Promise<SessionInStep | null> {
     try {
-      const swapped = await swapForWarm(deps, wanted, waiting);
+      const swapped = await swapForWarm(deps, wanted, waiting, look);
       if (!swapped) return null;
+      look.found("warm");
       discard(swapped.discarded);
       pool.fillSoon();
       return swapped.claimed;

@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { MINUTE } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { onBothEngines } from "../../../tests/support/databases/stores.ts";
+import { createPartner } from "../../keys/partners.ts";
+import { sessionsInState } from "../../store/sessions/read.ts";
 import { aRequest, openTestSessions, type TestSessions } from "../testing/test-sessions.ts";
 
 const countIn = async ({ store }: TestSessions, ...states: ("warming" | "warm" | "creating" | "running")[]) =>
@@ -80,6 +82,33 @@ test("with little memory the pool keeps its size and does not grow", async () =>
   availableBytes = 2 ** 30;
   await services.clock.advance(10_000);
   expect(await countIn(services, "warming", "warm")).toBe(1);
+});
+
+test("on a machine with far too much to do the pool keeps its size and does not grow", async () => {
+  let load = 20;
+  await using services = await openTestSessions({ poolSize: 1, poolMax: 3, capacity: { loadPerCore: () => load } });
+  await Promise.all([create(services), create(services)]);
+  await services.pool.fill();
+  expect(services.pool.targets().get("default")).toBe(3);
+  expect(await countIn(services, "warming", "warm")).toBe(1);
+  load = 1;
+  await services.pool.fill();
+  expect(await countIn(services, "warm")).toBe(3);
+});
+
+test("a partner that floods the pool leaves a warm sandbox to its neighbour", async () => {
+  await using services = await openTestSessions({ poolSize: 2 });
+  await createPartner(services.store.db, services.clock, "flood");
+  const flood = { ...services.acme, id: "flood" };
+  await create(services);
+  await services.pool.fill();
+  const flooding = Promise.all(Array.from({ length: 6 }, () => services.sessions.create(flood, aRequest())));
+  await expect.poll(() => countIn(services, "creating", "running")).toBe(7);
+  const warm = await sessionsInState(services.store.db, { driver: "process", host: "test" }, ["warm"]);
+  expect(warm).not.toEqual([]);
+  const { sandboxId } = await create(services);
+  expect(warm.map((blank) => blank.sandboxId)).toContain(sandboxId);
+  await flooding;
 });
 
 onBothEngines("the pool of several servers", (databases) => {

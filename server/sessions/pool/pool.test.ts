@@ -105,12 +105,13 @@ test("a server that dies right after a swap leaves nothing behind", async () => 
   const kind = { template, templateHash: templateHash(template, services.driver.traits.recipe) };
   const wanted = { kind, partner: services.acme, request: aRequest() };
   const row = await reserveNew(deps, wanted);
-  expect(await swapForWarm(deps, wanted, row)).toMatchObject({
+  const share = { keep: () => 0 };
+  expect(await swapForWarm(deps, wanted, row, share)).toMatchObject({
     claimed: { state: "creating" },
     discarded: { id: row.id, state: "discarding" },
   });
   // There is no second warm sandbox, and a row that has changed is not swapped again.
-  expect(await swapForWarm(deps, wanted, row)).toBeNull();
+  expect(await swapForWarm(deps, wanted, row, share)).toBeNull();
   await services.another({ poolSize: 0 }).reconcile.run({ predecessors: true });
   expect(await statesOf(services)).toEqual([]);
   expect(await services.driver.list(AbortSignal.timeout(30_000))).toEqual([]);

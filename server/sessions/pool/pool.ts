@@ -15,6 +15,7 @@ import type { Capacity } from "./capacity.ts";
 import { createDemand } from "./demand.ts";
 import { isOfKind, planFill, type FillPlan } from "./fill-plan.ts";
 import { inStep, newBlank, type Kind } from "./reserve.ts";
+import { createWarmShares } from "./warm-shares.ts";
 import type { SessionObserver } from "../session-observer.ts";
 import { stepOf } from "../states/states.ts";
 import type { Steps } from "../steps/steps.ts";
@@ -28,14 +29,21 @@ export interface Pool extends AsyncDisposable {
   fill(): Promise<void>;
   // Fills the pool after a short pause in calls (debounced): creating blanks would slow down the creates that empty the pool.
   fillSoon(): void;
-  // Counts a create, and whether there was a warm sandbox for it. A session with other resources or another egress than its template
-  // cannot use the pool, so it is not counted.
-  count(kind: Kind, found: "warm" | "none"): void;
+  // Counts a create of a partner that looks for a warm sandbox. Dispose of the result when the create is over. A session with other
+  // resources or another egress than its template cannot use the pool, so it is not counted.
+  look(kind: Kind, partnerId: string): Look;
   // How many blanks of a template the pool holds when it is full.
   targets(): ReadonlyMap<string, number>;
   // For a create (of this kind) or a resume that found no room. `claim`: a blank of its kind is warm or about to be. `start`: one of
   // another kind was evicted, so start the sandbox again. null: no blank holds room. The pool creates no blanks for a while.
   makeRoom(kind?: Kind): Promise<"claim" | "start" | null>;
+}
+
+export interface Look extends Disposable {
+  // How many warm sandboxes the create has to leave to other partners.
+  keep(): number;
+  // Whether there was a warm sandbox. A create that found none may still get one later.
+  found(result: "warm" | "none"): void;
 }
 
 const FILLING = { name: "pool" };
@@ -69,6 +77,7 @@ export function createPool(deps: PoolDeps): Pool {
   const { store, transitions, steps, driver, templates, capacity, home, clock, log, observer, size, parallel } = deps;
   const max = Math.max(size, deps.max);
   const demand = createDemand({ clock, size, max });
+  const shares = createWarmShares({ clock });
   const targets = new Map<string, number>();
   let filling: Promise<void> | undefined;
   let again = false;
@@ -118,7 +127,9 @@ export function createPool(deps: PoolDeps): Pool {
     const plan = planFill({ blanks, kinds, nowMs: clock.now(), size, max, demandFor: demand.targetOf, room, excess });
     for (const { kind, have, target } of plan.targets) {
       targets.set(kind.template.name, target);
-      if (have >= target) demand.full(kind.template.name);
+      if (have < target) continue;
+      demand.full(kind.template.name);
+      shares.full(kind.template.name);
     }
     return plan;
   }
@@ -137,9 +148,9 @@ export function createPool(deps: PoolDeps): Pool {
     return !stopped;
   }
 
-  // Callers come first: as long as a create waits, on any server of this home, the pool does not grow.
+  // Callers come first: as long as a create waits, on any server of this home, or the machine is busy, the pool does not grow.
   const grow = (kind: Kind, target: number) =>
-    create(kind, target, async () => !again && !(await hasSessionIn(store.db, home, "creating")));
+    create(kind, target, async () => !again && !capacity.isBusy() && !(await hasSessionIn(store.db, home, "creating")));
 
   // True if its room is free now.
   async function evict(blank: Blank): Promise<boolean> {
@@ -178,6 +189,7 @@ export function createPool(deps: PoolDeps): Pool {
         if (isAppError(error, "capacity_reached")) heldOffUntilMs = clock.now() + HOLD_OFF_MS;
         throw error;
       });
+      shares.replaced(kind.template.name);
       return "made";
     } catch (error) {
       if (!isAppError(error, "capacity_reached")) log.warn("pool.fill_failed", { template: kind.template.name, error: String(error) });
@@ -185,17 +197,34 @@ export function createPool(deps: PoolDeps): Pool {
     }
   }
 
+  function look(kind: Kind, partnerId: string): Look {
+    const { name: template } = kind.template;
+    if (size === 0 || templates.get(template) !== kind.template) return UNCOUNTED;
+    let found: "warm" | "none" | undefined;
+    let waiting: Disposable | undefined;
+    shares.take(template, partnerId);
+    return {
+      keep: () => shares.keptFrom(template, partnerId, targets.get(template) ?? size),
+      found(result) {
+        if (found === undefined) {
+          observer.looked(template, result);
+          demand.taken(template);
+          if (result === "none") waiting = demand.missed(template, { partnerId, partners: shares.partners(template) });
+        }
+        found = result;
+      },
+      [Symbol.dispose]() {
+        waiting?.[Symbol.dispose]();
+        if (found !== "warm") shares.release(template, partnerId);
+      },
+    };
+  }
+
   return {
     fill,
     fillSoon,
     makeRoom,
-    count(kind, found) {
-      const template = kind.template.name;
-      if (templates.get(template) !== kind.template) return;
-      observer.looked(template, found);
-      demand.taken(template);
-      if (found === "none") demand.missed(template);
-    },
+    look,
     targets: () => targets,
     async [Symbol.asyncDispose]() {
       closed = true;
@@ -204,3 +233,5 @@ export function createPool(deps: PoolDeps): Pool {
     },
   };
 }
+
+const UNCOUNTED: Look = { keep: () => 0, found: () => {}, [Symbol.dispose]: () => {} };

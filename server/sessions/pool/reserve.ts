@@ -42,6 +42,11 @@ export interface Wanted {
   span?: Span | undefined;
 }
 
+// How many warm sandboxes a create has to leave to other partners.
+export interface Share {
+  keep(): number;
+}
+
 export interface Reserved {
   session: SessionInStep;
   // The session without the step, if the pool has prepared its sandbox so far that there was nothing left to do.
@@ -50,19 +55,19 @@ export interface Reserved {
 
 // Reserves a session in the step `creating`: with a warm sandbox of the pool if there is one, else with a new row whose
 // sandbox is still to be created. The same transaction counts the quotas.
-export const reserve = (deps: ClaimDeps, wanted: Wanted) => reserveOr(insertNew, deps, wanted);
+export const reserve = (deps: ClaimDeps, wanted: Wanted, share: Share) => reserveOr(insertNew, deps, wanted, share);
 
 // The same from the pool only.
-export const reserveWarm = (deps: ClaimDeps, wanted: Wanted) =>
-  reserveOr(() => Promise.reject(new AppError("capacity_reached")), deps, wanted);
+export const reserveWarm = (deps: ClaimDeps, wanted: Wanted, share: Share) =>
+  reserveOr(() => Promise.reject(new AppError("capacity_reached")), deps, wanted, share);
 
 type ClaimDeps = ReserveDeps & { steps: Pick<Steps, "leaveIn"> };
 
-async function reserveOr(otherwise: typeof insertNew, deps: ClaimDeps, wanted: Wanted): Promise<Reserved> {
+async function reserveOr(otherwise: typeof insertNew, deps: ClaimDeps, wanted: Wanted, share: Share): Promise<Reserved> {
   const { store, steps } = deps;
   const reserved = await store.transaction(async (tx) => {
     await checkQuota(tx, store, wanted);
-    const claimed = await claim(deps, tx, wanted);
+    const claimed = await claim(deps, tx, wanted, share);
     if (!claimed) return { session: await otherwise(deps, tx, wanted), created: null };
     return { session: claimed, created: await steps.leaveIn(tx, { session: claimed, record: wanted.record }) };
   }, syncOf(deps));
@@ -90,14 +95,14 @@ export interface Swapped {
 
 // Gives up the session of a create that still waits for its sandbox, and claims a warm one instead: both or neither. null if
 // there is no warm one, or if the session has changed.
-export async function swapForWarm(deps: ReserveDeps, wanted: Wanted, waiting: SessionInStep): Promise<Swapped | null> {
+export async function swapForWarm(deps: ReserveDeps, wanted: Wanted, waiting: SessionInStep, share: Share): Promise<Swapped | null> {
   const { store, clock } = deps;
   // Most attempts find nothing, and need no transaction for that.
-  if (!(await hasWarm(store.db, poolOf(deps, wanted.kind)))) return null;
+  if (!(await hasWarm(store.db, poolOf(deps, wanted.kind), share.keep()))) return null;
   try {
     return await store.transaction(async (tx) => {
       const discarded = await applyTransition(tx, waiting, "swap", { changes: { owner: null }, lease: deps.lease(), nowMs: clock.now() });
-      const claimed = discarded && (await claim(deps, tx, wanted));
+      const claimed = discarded && (await claim(deps, tx, wanted, share));
       if (!claimed) throw new NothingToSwap();
       return { claimed, discarded: inStep(discarded) };
     });
@@ -110,8 +115,10 @@ export async function swapForWarm(deps: ReserveDeps, wanted: Wanted, waiting: Se
 // Rolls the transaction back.
 class NothingToSwap extends Error {}
 
-async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<SessionInStep | null> {
+async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted, share: Share): Promise<SessionInStep | null> {
   const nowMs = deps.clock.now();
+  const keep = share.keep();
+  if (keep > 0 && !(await hasWarm(tx, poolOf(deps, wanted.kind), keep))) return null;
   const claimed = await claimWarm(tx, deps.store.engine, poolOf(deps, wanted.kind), {
     id: newId("ses", nowMs),
     to: stepOf("claim", "warm"),

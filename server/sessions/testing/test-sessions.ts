@@ -21,7 +21,8 @@ export type TestSessions = Awaited<ReturnType<typeof openTestSessions>>;
 
 // The session services on a real store and real daemons (the process driver), with a clock that the test moves.
 export async function openTestSessions(
-  options: Partial<SessionServicesDeps> & {
+  options: Partial<Omit<SessionServicesDeps, "capacity">> & {
+    capacity?: Partial<SessionServicesDeps["capacity"]>;
     wrapDriver?: (driver: Driver) => Driver;
     wrapLinks?: (links: DaemonLinks) => DaemonLinks;
     databaseUrl?: string | null;
@@ -62,11 +63,12 @@ export async function openTestSessions(
       tombstoneMs: 30 * 24 * 60 * MINUTE,
       quarantineMs: 30 * 24 * 60 * MINUTE,
     },
-    capacity: { maxSandboxes: 100, reserveBytes: 0 },
     snapshotLimits: { maxSnapshots: 100, maxSnapshotBytes: 2 ** 40, snapshotRetentionMs: null },
     poolSize: 0,
     stepTimeoutMs: 20_000,
     ...options,
+    // Of the machine that runs the tests, which may be busy.
+    capacity: { maxSandboxes: 100, reserveBytes: 0, loadPerCore: () => 0, ...options.capacity },
   };
   const services = createSessionServices(deps);
   await createPartner(store.db, clock, "acme");

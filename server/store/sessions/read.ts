@@ -97,8 +97,8 @@ export interface PoolKey {
   home: Home;
 }
 
-export async function hasWarm(db: Db, pool: PoolKey): Promise<boolean> {
-  return (await warmSessions(db, pool).select("id").limit(1).executeTakeFirst()) !== undefined;
+export async function hasWarm(db: Db, pool: PoolKey, besides = 0): Promise<boolean> {
+  return (await warmSessions(db, pool).select("id").limit(1).offset(besides).executeTakeFirst()) !== undefined;
 }
 
 // Which of these sandboxes have programs that may run right now.

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, machine } from "../../support/machine.ts";
 import { ATTACKS } from "./attacks.ts";
@@ -16,7 +17,8 @@ const AT_ONCE = [
   ["webhooks that hang", "huge lists"],
   ["create flood", "destroy flood"],
 ];
-const FLOOD = 16;
+// Many times as many as can start at once.
+const FLOOD = 12 * availableParallelism();
 
 describeWith([await machine.oci(), machine.command("python3"), machine.command("curl")], "a hostile tenant", () => {
   let installation: Installation;
