@@ -174,7 +174,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     await expectGone(notice);
 
     await partner.page.goto(`${suite.berth.url}/console/partner/sessions/${sessionId}`);
-    await expectVisible(partner.page.getByRole("region", { name: "Opened by" }).getByRole("cell", { name: "support" }));
+    await expectVisible(partner.page.getByRole("region", { name: "Opened by" }).getByRole("cell", { name: "support", exact: true }));
     await expectVisible(partner.page.getByText("session.support"));
   });
 });
