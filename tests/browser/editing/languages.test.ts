@@ -56,6 +56,19 @@ describeOnSharedServer("language servers in the workspace", (suite) => {
     await page.keyboard.press("Control+End");
     await page.keyboard.type("greet('x').toUpper");
     await expectVisible(page.getByRole("option", { name: "toUpperCase" }));
+    await page.keyboard.press("Tab");
+    await eventually(() => editor(page).innerText()).toContain("greet('x').toUpperCase");
+    // An accepted name brings its import, and typing goes on behind it.
+    await openFile(page, "z.ts");
+    await editor(page).click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("export const y = gree");
+    await expectVisible(page.getByRole("option", { name: /^greet\.\/greet/ }));
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("(`y`)");
+    await eventually(() => editor(page).innerText()).toMatch(
+      /^import \{ greet \} from "\.\/greet(?:\.ts)?";\n[^]*export const y = greet\(`y`\)/,
+    );
     await openFile(page, "notes.txt");
     await editor(page).click();
     await page.keyboard.press("F12");

@@ -1,4 +1,4 @@
-import { startCompletion } from "@codemirror/autocomplete";
+import { acceptCompletion, selectedCompletion, startCompletion } from "@codemirror/autocomplete";
 import {
   addCursorAbove,
   addCursorBelow,
@@ -39,6 +39,16 @@ const insertLineAbove: Command = (view) => {
 };
 
 function goToChange(view: EditorView, by: 1 | -1): boolean {
+const LIST_DELAY_MS = 75;
+
+// CodeMirror accepts nothing from a list that has just appeared, because Enter may be meant for the text. Tab is meant for the list.
+export const acceptByTab: Command = (view) => {
+  if (acceptCompletion(view)) return true;
+  if (selectedCompletion(view.state) === null) return false;
+  setTimeout(() => acceptCompletion(view), LIST_DELAY_MS);
+  return true;
+};
+
   void import("../git/change-commands.ts").then(({ moveToChange }) => moveToChange(view, by));
   return true;
 }

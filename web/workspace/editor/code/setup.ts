@@ -2,7 +2,7 @@ import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } 
 import { defaultKeymap, history as undoHistory, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
 import { highlightSelectionMatches } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, Prec, type Extension } from "@codemirror/state";
 import {
   crosshairCursor,
   dropCursor,
@@ -18,7 +18,7 @@ import { findAndReplace } from "../find/extension.ts";
 import { indentation, initialIndentation } from "../indentation/extension.ts";
 import { otherCursors, placeReports } from "../together/cursors.ts";
 import { blinkingCaret } from "./caret.ts";
-import { vsCodeKeys } from "./editor-commands.ts";
+import { acceptByTab, vsCodeKeys } from "./editor-commands.ts";
 import { indentGuides } from "./indent-guides.ts";
 import { keys, noKeys } from "./keys.ts";
 import { personal, personalSetup } from "./personal.ts";
@@ -59,6 +59,8 @@ export function editorSetup({ path, text, preferences }: { path: string; text: s
     crosshairCursor(),
     highlightActiveLine(),
     indentGuides,
+    // Also before the fields of a snippet.
+    Prec.highest(keymap.of([{ key: "Tab", run: acceptByTab }])),
     highlightSelectionMatches(),
     findAndReplace,
     keymap.of([

@@ -1,4 +1,4 @@
-import { hoverTooltips, LSPClient, serverCompletion, signatureHelp } from "@codemirror/lsp-client";
+import { hoverTooltips, LSPClient, signatureHelp } from "@codemirror/lsp-client";
 import type { Extension, Text } from "@codemirror/state";
 import type { Language, LanguageServer } from "@berth/contract/languages.ts";
 import DOMPurify from "dompurify";
@@ -7,6 +7,7 @@ import type { Workspace } from "../../state/workspace.ts";
 import { languageCommands } from "./commands/extension.ts";
 import { applyWorkspaceEdit } from "./commands/workspace-edit.ts";
 import { connectLanguage } from "./protocol/connection.ts";
+import { serverCompletion } from "./completion.ts";
 import { createDiagnostics } from "./diagnostics.ts";
 import type { FileLanguage } from "./file-language.ts";
 import type { WorkspaceEdit } from "./protocol/messages.ts";
@@ -110,6 +111,7 @@ const clientCapabilities = {
     diagnostics: { refreshSupport: true },
   },
   textDocument: {
+    completion: { completionItem: { labelDetailsSupport: true, resolveSupport: { properties: ["additionalTextEdits"] } } },
     rename: { prepareSupport: true },
     codeAction: {
       codeActionLiteralSupport: { codeActionKind: { valueSet: ["", "quickfix", "refactor", "source", "source.organizeImports"] } },

@@ -71,3 +71,33 @@ export interface SymbolInformation {
   kind: number;
   location: Location;
 }
+
+export interface CompletionItem {
+  label: string;
+  // Such as the module that an import would name.
+  labelDetails?: { description?: string };
+  detail?: string;
+  kind?: number;
+  sortText?: string;
+  filterText?: string;
+  insertText?: string;
+  // 2: a snippet.
+  insertTextFormat?: number;
+  textEdit?: { newText: string; range: Range } | { newText: string; insert: Range };
+  textEditText?: string;
+  documentation?: string | { kind: "plaintext" | "markdown"; value: string };
+  commitCharacters?: string[];
+  // Changes elsewhere in the file, such as an import. Many servers send them only for the item that is asked about again.
+  additionalTextEdits?: TextEdit[];
+}
+
+export interface CompletionList {
+  items: CompletionItem[];
+  // Whether more letters need another request.
+  isIncomplete?: boolean;
+  itemDefaults?: {
+    commitCharacters?: string[];
+    editRange?: Range | { insert: Range };
+    insertTextFormat?: number;
+  };
+}

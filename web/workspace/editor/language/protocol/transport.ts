@@ -24,7 +24,7 @@ export interface TransportOptions {
 }
 
 // Requests that the editor makes by itself while a person types or points. If one fails, the editor just shows nothing.
-const QUIET = new Set(["textDocument/completion", "textDocument/hover", "textDocument/signatureHelp"]);
+const QUIET = new Set(["textDocument/completion", "completionItem/resolve", "textDocument/hover", "textDocument/signatureHelp"]);
 
 // Connects the client library with our socket, and handles what the library does not: requests of the server and failed
 // requests that no person started.
