@@ -22,7 +22,8 @@ const names = {
 // A text field and the matching files. Its first character can choose commands, lines or symbols instead.
 function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[] }) {
   const { palette } = useWorkspace();
-  const [text, setText] = useState(prefixes[mode]);
+  const [early] = useState(palette.early);
+  const [text, setText] = useState(prefixes[mode] + early.text);
   const choices = useChoices(text, commands);
   const named = names[parseInput(text).kind];
   return (
@@ -33,6 +34,7 @@ function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[
       results="Results"
       text={text}
       onText={setText}
+      isEntered={early.entered}
       onClose={palette.close}
       {...choices}
     />

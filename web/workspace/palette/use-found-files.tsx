@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import type { Choice, Choices } from "../parts/choice-dialog.tsx";
 import { FileIcon } from "../parts/file-icon.tsx";
-import { openFile } from "../state/actions/open-actions.ts";
+import { openFile, openPaths } from "../state/actions/open-actions.ts";
 import { useWorkspace } from "../state/context.ts";
 import { activeFile } from "../state/tabs/editor-groups.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
@@ -11,8 +11,9 @@ import type { PaletteInput } from "./parse-input.ts";
 // People type more letters instead of reading on.
 const MAX_SHOWN = 20;
 const DEBOUNCE_MS = 60;
+const RETRY_MS = 1000;
 
-// The daemon finds the files.
+// The daemon finds the files. Open and recent ones are listed at once.
 export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | null): Choices {
   const workspace = useWorkspace();
   const query = input?.query ?? null;
@@ -22,16 +23,22 @@ export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | 
   useEffect(() => {
     if (query === null) return;
     let cancelled = false;
-    const timer = setTimeout(() => {
-      workspace.api.findFiles(query).then(
-        ({ paths: matches }) => {
+    let timer = setTimeout(search, DEBOUNCE_MS);
+    function search(): void {
+      workspace.api.findFiles(query ?? "").then(
+        ({ paths }) => {
           if (cancelled) return;
-          setFound({ query, paths: matches });
+          setFound({ query: query ?? "", paths });
           setFailed(false);
         },
-        () => !cancelled && setFailed(true),
+        () => {
+          if (cancelled) return;
+          setFailed(true);
+          // Enter may be waiting for the answer.
+          timer = setTimeout(search, RETRY_MS);
+        },
       );
-    }, DEBOUNCE_MS);
+    }
     return () => {
       cancelled = true;
       clearTimeout(timer);
@@ -40,14 +47,23 @@ export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | 
 
   if (input === null) return { choices: [], note: null, isCurrent: true };
   const layout = workspace.layout.store.getState();
-  const paths = orderFiles(input.query, found?.paths ?? [], layout.recentFiles, activeFile(layout));
-  const answered = found?.query === input.query;
+  const recent = [...new Set([...layout.recentFiles, ...openPaths(workspace)])];
+  const isAnswered = found?.query === input.query;
+  const paths = orderFiles({ query: input.query, found: found?.paths ?? [], isAnswered, recent, shown: activeFile(layout) });
+  const [first] = paths;
   const choose = (path: string) => openFile(workspace, path, input.location ?? undefined);
   return {
     choices: paths.slice(0, MAX_SHOWN).map((path) => fileChoice(path, () => choose(path))),
-    note: failed ? "Files could not be searched. Check your connection" : answered && paths.length === 0 ? "No matching files" : null,
-    isCurrent: answered || input.query === "",
+    note: noteOn({ failed, isAnswered, count: paths.length }),
+    // A recent file that matches stays the first one when the answer arrives.
+    isCurrent: isAnswered || (first !== undefined && recent.includes(first)),
   };
+}
+
+function noteOn({ failed, isAnswered, count }: { failed: boolean; isAnswered: boolean; count: number }): string | null {
+  if (failed) return "Files could not be searched. Check your connection";
+  if (count > 0) return null;
+  return isAnswered ? "No matching files" : "Looking for files…";
 }
 
 const fileChoice = (path: string, run: () => void): Choice => ({

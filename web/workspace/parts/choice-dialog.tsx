@@ -19,19 +19,22 @@ interface Props extends Choices {
   placeholder: string;
   results: string;
   text: string;
+  // Enter was pressed before the dialog was there.
+  isEntered?: boolean;
   onText: (text: string) => void;
   onClose: () => void;
 }
 
 // A dialog with a text field and the choices that match it. It is a popover over a scrim, because for a modal <dialog> the browser
 // computes the styles of the whole page again.
-export function ChoiceDialog({ title, field, placeholder, results, text, onText, choices, note, isCurrent, onClose }: Props) {
+export function ChoiceDialog(props: Props) {
+  const { title, field, placeholder, results, text, isEntered = false, onText, choices, note, isCurrent, onClose } = props;
   const scrim = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const listId = useId();
   const [selected, setSelected] = useState(0);
   // Enter may be pressed before the results for the typed text arrive. The choice is made when they do.
-  const [entered, setEntered] = useState(false);
+  const [entered, setEntered] = useState(isEntered);
   const currentIndex = Math.min(selected, choices.length - 1);
   const current = choices[currentIndex];
 

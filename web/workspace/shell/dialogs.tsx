@@ -1,15 +1,20 @@
+import type { KeyboardEvent } from "react";
 import { lazyPart } from "../browser/lazy-part.ts";
 import type { Command } from "../palette/commands/command.ts";
-import { useWorkspaceState } from "../state/context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 
-// Until the dialogs are loaded, an empty one keeps what a person types out of the editor.
-const placeholder = (
-  <dialog ref={(dialog) => dialog?.showModal()} className="loading-dialog" aria-label="Loading">
-    <div className="spinner" />
-  </dialog>
-);
+export const OpenDialogs = lazyPart(() => import("./open-dialogs.tsx"), <LoadingDialog />);
 
-export const OpenDialogs = lazyPart(() => import("./open-dialogs.tsx"), placeholder);
+// Until the dialogs are loaded, an empty one keeps what a person types out of the editor and for the palette.
+function LoadingDialog() {
+  const { palette } = useWorkspace();
+  const keep = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent) => void (ctrlKey || metaKey || altKey || palette.keep(key));
+  return (
+    <dialog ref={(dialog) => dialog?.showModal()} className="loading-dialog" aria-label="Loading" onKeyDown={keep}>
+      <div className="spinner" />
+    </dialog>
+  );
+}
 
 // The palette, lists to pick from, and questions.
 export function Dialogs({ commands }: { commands: Command[] }) {
