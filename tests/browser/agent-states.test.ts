@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readScriptedAgent } from "../support/agents/scripted-agent.ts";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { smallTargets } from "../support/browser/touch-targets.ts";
-import { eventually, screenText, expectVisible, typeInTerminal } from "../support/browser/workspace.ts";
+import { eventually, expectGone, hasFocus, screenText, expectVisible, typeInTerminal } from "../support/browser/workspace.ts";
 import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 
 const NUMBERS = Array.from({ length: 20 }, (_line, index) => `line ${index + 1}\n`).join("");
@@ -38,6 +38,14 @@ describeOnSharedServer("an agent that is not available", (suite) => {
     await page.getByRole("button", { name: "Agent", exact: true }).click();
     const panel = page.getByRole("region", { name: "Agent" });
     const box = panel.getByRole("textbox", { name: "Message to the agent" });
+    // The key moves the focus to the message, hides the agent from there, and shows it with the focus again.
+    await expectVisible(box);
+    await page.keyboard.press("Control+Alt+A");
+    await eventually(() => hasFocus(box)).toBe(true);
+    await page.keyboard.press("Control+Alt+A");
+    await expectGone(panel);
+    await page.keyboard.press("Control+Alt+A");
+    await eventually(() => hasFocus(box)).toBe(true);
     await panel.getByRole("combobox", { name: "Agent mode" }).selectOption("Write code");
     await panel.getByRole("combobox", { name: "Model" }).selectOption("Large model");
     await panel.locator("input[type=file]").setInputFiles({ name: "shot.png", mimeType: "image/png", buffer: await page.screenshot() });

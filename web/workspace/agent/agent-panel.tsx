@@ -1,8 +1,8 @@
 import "../styles/agent/conversation.css";
 import "../styles/agent/composer.css";
 import { MessageSquarePlus, Sparkles, Trash2, X } from "lucide-react";
-import { useEffect } from "react";
-import { useWorkspace } from "../state/context.ts";
+import { useEffect, useRef, type RefObject } from "react";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { useAgent, useAgentState } from "../state/use-agent.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { AgentStatus } from "./agent-status.tsx";
@@ -15,11 +15,12 @@ export default function AgentPanel() {
   const agent = useAgent();
   const { mayEdit, layout } = useWorkspace();
   useEffect(() => agent.connect(), [agent]);
+  const panel = useFocusOnRequest();
   const { current, pendingPrompt, items, agent: state } = useAgentState((view) => view);
   const shown = current === null ? undefined : items[current];
   const usable = state !== null && ["ready", "stopped", "starting"].includes(state.status);
   return (
-    <section className="agent side-panel" aria-label="Agent">
+    <section ref={panel} className="agent side-panel" aria-label="Agent" tabIndex={-1}>
       <div className="panel-head">
         <h2 className="hidden-visually">Agent</h2>
         <ConversationList />
@@ -54,6 +55,22 @@ export default function AgentPanel() {
       {mayEdit && (usable || state?.status === "failed") && <Composer disabled={!usable} />}
     </section>
   );
+}
+
+// The field for a message takes a requested focus. It may not be there yet or at all, so the panel takes the focus until then. If the
+// person goes elsewhere meanwhile, the focus stays there.
+function useFocusOnRequest(): RefObject<HTMLElement | null> {
+  const { focusRequest } = useWorkspace();
+  const requested = useWorkspaceState("focusRequest", (state) => state.target === "agent");
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!requested) return;
+    if (!panel.current?.contains(document.activeElement)) panel.current?.focus();
+    const onFocusIn = ({ target }: FocusEvent) => void (panel.current?.contains(target as Node) || focusRequest.clear());
+    addEventListener("focusin", onFocusIn);
+    return () => removeEventListener("focusin", onFocusIn);
+  }, [requested, focusRequest]);
+  return panel;
 }
 
 function EmptyConversation() {

@@ -13,7 +13,7 @@ import { describeUsage } from "./usage.ts";
 
 export function Composer({ disabled }: { disabled: boolean }) {
   const agent = useAgent();
-  const { layout, notices } = useWorkspace();
+  const { layout, notices, focusRequest } = useWorkspace();
   const text = useWorkspaceState("layout", ({ prompt: unsent }) => unsent);
   const setText = (unsent: string) => layout.set({ prompt: unsent });
   const view = useAgentState((whole) => whole);
@@ -31,6 +31,12 @@ export function Composer({ disabled }: { disabled: boolean }) {
     layout.set({ prompt: agent.takeReturnedPrompt()?.text ?? "" });
     if (isEdited) box.current?.focus();
   }, [agent, layout, returnedPrompt, editing]);
+  const focusRequested = useWorkspaceState("focusRequest", (state) => state.target === "agent");
+  useEffect(() => {
+    if (!focusRequested || disabled) return;
+    box.current?.focus();
+    focusRequest.clear();
+  }, [focusRequest, focusRequested, disabled]);
   const canSend = !disabled && view.pendingPrompt === null && view.online && text.trim() !== "";
 
   const send = () => {

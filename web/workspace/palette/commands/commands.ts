@@ -1,7 +1,14 @@
 import { loadModule } from "../../browser/load-module.ts";
 import type { SideView } from "../../state/page/layout.ts";
 import type { Workspace } from "../../state/workspace.ts";
-import { focusReplace, focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../../state/actions/focus-actions.ts";
+import {
+  focusAgent,
+  focusReplace,
+  focusSearch,
+  focusSideView,
+  focusTerminals,
+  toggleTerminals,
+} from "../../state/actions/focus-actions.ts";
 import { openMarkdownPreview, openPage } from "../../state/actions/open-actions.ts";
 import { saveFile } from "../../state/actions/save-file.ts";
 import { activeTabOf } from "../../state/tabs/editor-groups.ts";
@@ -66,7 +73,7 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "view.ports", title: "Show ports", run: side("ports") },
     ...(isAgentHidden(session.store.getState())
       ? []
-      : [{ id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: () => layout.toggle("agentOpen") }]),
+      : [{ id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: () => focusAgent(workspace) }]),
     { id: "view.side", title: "Toggle side panel", shortcut: "Mod+B", run: () => layout.toggle("sideOpen") },
     { id: "view.terminals", title: "Toggle terminals", shortcut: "Mod+J", inTerminal: true, run: () => toggleTerminals(workspace) },
     { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: () => focusTerminals(workspace) },

@@ -53,6 +53,17 @@ export function focusReplace(workspace: Workspace): void {
   focusSearch(workspace);
 }
 
+// Shows the agent with the keyboard focus on its message. If it has the focus already, it is hidden and the editor gets the focus.
+export function focusAgent(workspace: Workspace): void {
+  const { layout, focusRequest } = workspace;
+  if (layout.store.getState().agentOpen && isFocusWithin(".agent")) {
+    layout.toggle("agentOpen");
+    return focusEditor(workspace);
+  }
+  layout.show("agentOpen");
+  focusRequest.set("agent");
+}
+
 // Shows the terminals with the keyboard focus. If they have the focus already, they are hidden.
 export function focusTerminals(workspace: Workspace): void {
   if (workspace.layout.store.getState().terminalsOpen && isFocusWithin(".terminal-panel")) toggleTerminals(workspace);
