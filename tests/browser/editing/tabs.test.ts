@@ -64,7 +64,7 @@ describeOnSharedServer("tabs and editor groups", (suite) => {
 
   test("tabs are dragged, listed, closed together and opened again", async () => {
     const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"].map((name) => `${name}-a-long-name.txt`);
-    const { page } = await suite.emptiedWorkspace(Object.fromEntries(names.map((name) => [name, "text\n"])));
+    const { page, write } = await suite.emptiedWorkspace(Object.fromEntries(names.map((name) => [name, "text\n"])));
     const list = (number: number | null) =>
       page
         .getByRole("tablist", { name: number === null ? "Open files" : `Open files, group ${number}` })
@@ -103,6 +103,19 @@ describeOnSharedServer("tabs and editor groups", (suite) => {
     expect(await seriousFaults(page)).toEqual([]);
     await page.getByRole("menuitem", { name: "Move to the left group" }).click();
     await eventually(() => list(1)).toEqual([c, b]);
+
+    // Of two tabs with the same name, the path is shortened and not the name.
+    const folder = "a-folder-with-a-long-name/and-another-one-in-it";
+    for (const path of [`${folder}/first/index.txt`, `${folder}/second/index.txt`]) await write(path, "text\n");
+    for (const part of ["first", "second"]) {
+      await page.keyboard.press("Control+P");
+      await page.getByRole("combobox").fill(`${part}/index.txt`);
+      await page.keyboard.press("Enter");
+      await expectVisible(page.getByLabel(`Text of ${folder}/${part}/index.txt`));
+    }
+    const shownNames = page.getByRole("tab", { name: "index.txt" }).locator(".name");
+    expect(await shownNames.evaluateAll((names) => names.map((name) => name.scrollWidth <= name.clientWidth))).toEqual([true, true]);
+    for (const part of ["second", "index.txt"]) await page.getByRole("tab", { name: part }).press("Delete");
 
     // Tabs that do not fit are in a list.
     await page.getByRole("tab", { name: c }).click();
