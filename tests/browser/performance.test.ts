@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editor, screenText, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
+import { editor, eventually, openFile, screenText, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
 import { untilQuiet } from "../support/run/quiet.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
@@ -28,6 +28,25 @@ describeInBrowser("performance of the workspace", (suite) => {
     expect(Math.min(...visitsMs)).toBeLessThan(FIRST_EDITOR_MS);
   });
 
+  test("typing in a line of 1 MB is not much slower than in a short one", async () => {
+    const { page } = await suite.sharedWorkspace({
+      "short.json": '{"k":"v"}',
+      "long.json": `{"a":[${'{"k":"v","n":12},'.repeat(60_000)}0]}`,
+    });
+    const keyMs = async (name: string) => {
+      await openFile(page, name);
+      await page.keyboard.press("Control+Home");
+      await untilQuiet();
+      const timesMs = await page.evaluateHandle<number[]>(MEASURE_KEYS);
+      for (let key = 0; key < 15; key++) await page.keyboard.press("x");
+      await eventually(() => timesMs.evaluate((times) => times.length)).toBe(15);
+      return median(await timesMs.jsonValue()) ?? Infinity;
+    };
+    const [shortMs, longMs] = [await keyMs("short.json"), await keyMs("long.json")];
+    console.log(`a key takes ${Math.round(shortMs)} ms in a short line and ${Math.round(longMs)} ms in a long one`);
+    expect(longMs).toBeLessThan(2 * shortMs + 15);
+  });
+
   test("32 MB of output neither freeze the page nor grow the daemon", async () => {
     const workspace = await suite.sharedWorkspace();
     const { page } = workspace;
@@ -52,5 +71,12 @@ describeInBrowser("performance of the workspace", (suite) => {
     expect(peakMb).toBeLessThan(60);
   }, 90_000);
 });
+
+// The times from the next keys to the frames that show them.
+const MEASURE_KEYS = `(() => {
+  const times = [];
+  addEventListener("keydown", ({ timeStamp }) => requestAnimationFrame(() => setTimeout(() => times.push(performance.now() - timeStamp))), true);
+  return times;
+})()`;
 
 const median = (times: number[]) => times.toSorted((a, b) => a - b)[times.length >> 1];

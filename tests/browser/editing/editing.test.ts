@@ -214,7 +214,7 @@ describeOnSharedServer("editing in the workspace", (suite) => {
   });
 
   test("Go to file knows lines, symbols and recent files", async () => {
-    const files = { "src/cat.rs": `${"\n".repeat(20)}pub fn purr() {}\n`, "recent.txt": "one\ntwo\n", "older.txt": "" };
+    const files = { "src/cat.rs": `${"\n".repeat(20)}pub fn purr() {}\n`, "recent.txt": "one\ntwo\n", "older.txt": "", "unseen.rs": "" };
     const workspace = await suite.sharedWorkspace(files);
     const { page } = workspace;
     await openFile(page, "older.txt");
@@ -242,6 +242,26 @@ describeOnSharedServer("editing in the workspace", (suite) => {
     await field.fill(">fold all");
     await expectVisible(page.getByRole("option", { name: "Fold all", exact: true }));
     await page.keyboard.press("Escape");
+
+    // A search that takes long or fails hides no recent file, and Enter waits for the file that is meant.
+    const answering = Promise.withResolvers<void>();
+    let failures = 1;
+    await page.route("**/api/files/find?*", async (route) => {
+      await answering.promise;
+      await (failures-- > 0 ? route.abort() : route.continue());
+    });
+    await page.keyboard.press("Control+P");
+    await field.fill("older");
+    await expectVisible(page.getByRole("option", { name: "older.txt", exact: true }));
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByLabel("Text of older.txt"));
+    await page.keyboard.press("Control+P");
+    await field.fill("unseen");
+    await expectVisible(page.getByText("Looking for files…"));
+    await page.keyboard.press("Enter");
+    answering.resolve();
+    await expectVisible(page.getByLabel("Text of unseen.rs"));
+    await page.unroute("**/api/files/find?*");
   });
 
   test("line endings, a byte order mark and other encodings survive an edit", async () => {
@@ -266,10 +286,11 @@ describeOnSharedServer("editing in the workspace", (suite) => {
     await eventually(() => workspace.read("latin.txt")).toBe("xcafé");
   });
 
-  test("a 5 MB file can be opened, edited and saved", async () => {
+  test("a 5 MB file and a line of 1 MB can be opened, edited and saved", async () => {
     const line = "the quick brown fox jumps over the lazy dog, again and again\n";
     const text = line.repeat(Math.ceil((5 * 1024 * 1024) / line.length));
-    const workspace = await suite.sharedWorkspace({ "big.txt": text });
+    const long = `{"a":[${'{"k":"v","n":12},'.repeat(60_000)}0]}`;
+    const workspace = await suite.sharedWorkspace({ "big.txt": text, "long.json": long, "short.json": '{"k":"v"}' });
     const { page } = workspace;
     await openFile(page, "big.txt");
     await editor(page).click();
@@ -277,6 +298,18 @@ describeOnSharedServer("editing in the workspace", (suite) => {
     await page.keyboard.type("x");
     await page.keyboard.press("Control+S");
     await eventually(async () => (await workspace.read("big.txt"))?.length).toBe(text.length + 1);
+
+    // A long line has no colours, because parsing it at every key would be slow.
+    const coloured = editor(page).locator(`.cm-line span[class^="ͼ"]`);
+    await openFile(page, "short.json");
+    await expectVisible(coloured.first());
+    await openFile(page, "long.json");
+    await editor(page).click();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("[abcdefghi");
+    expect(await coloured.count()).toBe(0);
+    await page.keyboard.press("Control+S");
+    await eventually(async () => (await workspace.read("long.json"))?.slice(0, 15)).toBe('[abcdefghi{"a":');
   });
 
   test("binary files are shown as bytes, and very large files are offered for download", async () => {

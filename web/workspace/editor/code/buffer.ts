@@ -16,8 +16,19 @@ import type { EditorBuffer, Sharing, TextReplacement } from "../../state/documen
 import { configuredIndentation, indentation } from "../indentation/extension.ts";
 import { languageSupport } from "../language/support.ts";
 import { smallestChange } from "../language/protocol/smallest-change.ts";
+import { hasLongLine } from "./long-lines.ts";
 import { createSharedViews, isCopied } from "./shared-views.ts";
-import { editorSetup, intelligence, label, labelFor, language, MAX_HIGHLIGHTED_CHARS, noSupport } from "./setup.ts";
+import {
+  editorSetup,
+  intelligence,
+  label,
+  labelFor,
+  language,
+  MAX_HIGHLIGHTED_CHARS,
+  noSupport,
+  shortLines,
+  shortLineSetup,
+} from "./setup.ts";
 
 // A text with its history and selections. It outlives its views, which exist only while their tabs are shown.
 export interface CodeBuffer extends EditorBuffer {
@@ -58,7 +69,8 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
         doc: text,
         extensions: [editorSetup({ path, text, preferences: chosen }), EditorState.readOnly.of(!workspace.mayEdit), extension],
       }),
-    onUpdate({ view, state: { doc }, transactions, docChanged, selectionSet }) {
+    onUpdate({ view, state, startState, transactions, docChanged, selectionSet }) {
+      const { doc } = state;
       if (transactions.some(isEdit))
         documents.edited(path, { differs: saved === null || !doc.eq(saved), byOther: transactions.every(isRemote) });
       if (view === reporting && (docChanged || selectionSet)) reportPosition(view);
@@ -167,8 +179,9 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   async function loadLanguage(): Promise<void> {
     const current = path;
     const description = LanguageDescription.matchFilename(languages, nameOf(path));
-    const support = text.length < MAX_HIGHLIGHTED_CHARS ? await description?.load() : undefined;
-    if (path !== current) return;
+    const isPlain = () => text.length >= MAX_HIGHLIGHTED_CHARS || views.state().field(hasLongLine);
+    const support = isPlain() ? undefined : await description?.load();
+    if (path !== current || (support && isPlain())) return;
     languageName = support && description ? description.name : null;
     set(language, support ?? noSupport);
     if (reporting) cursor.setLanguage(languageName);

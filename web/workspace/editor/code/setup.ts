@@ -21,6 +21,7 @@ import { blinkingCaret } from "./caret.ts";
 import { acceptByTab, vsCodeKeys } from "./editor-commands.ts";
 import { indentGuides } from "./indent-guides.ts";
 import { keys, noKeys } from "./keys.ts";
+import { hasLongLineIn, longLines } from "./long-lines.ts";
 import { personal, personalSetup } from "./personal.ts";
 import { theme } from "./theme.ts";
 
@@ -30,6 +31,9 @@ export const pastEdits = new Compartment();
 // The extensions of a language server.
 export const intelligence = new Compartment();
 export const noSupport: Extension = [];
+// The extensions that are too slow for long lines. Matching a bracket reads the whole line.
+export const shortLines = new Compartment();
+export const shortLineSetup: Extension = bracketMatching();
 
 export const labelFor = (path: string): Extension => EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` });
 
@@ -52,15 +56,14 @@ export function editorSetup({ path, text, preferences }: { path: string; text: s
     blinkingCaret,
     dropCursor(),
     indentOnInput(),
-    bracketMatching(),
+    shortLines.of(hasLongLineIn(text) ? [] : shortLineSetup),
     closeBrackets(),
     autocompletion(),
     rectangularSelection(),
     crosshairCursor(),
     highlightActiveLine(),
     indentGuides,
-    // Also before the fields of a snippet.
-    Prec.highest(keymap.of([{ key: "Tab", run: acceptByTab }])),
+    longLines,
     highlightSelectionMatches(),
     findAndReplace,
     keymap.of([
