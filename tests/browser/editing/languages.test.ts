@@ -101,6 +101,12 @@ describeOnSharedServer("language servers in the workspace", (suite) => {
     await nameOn(page, 2, "greet").click({ modifiers: ["Control"] });
     await expectVisible(page.getByLabel("Text of greet.ts"));
     await eventually(() => page.locator(".status-bar").innerText()).toContain("Ln 1, Col 17");
+    await page.keyboard.press("Alt+ArrowLeft");
+    await expectVisible(page.getByLabel("Text of main.ts"));
+    await eventually(() => page.locator(".status-bar").innerText()).toContain("Ln 3, Col ");
+    await page.keyboard.press("Alt+ArrowRight");
+    await expectVisible(page.getByLabel("Text of greet.ts"));
+    await eventually(() => page.locator(".status-bar").innerText()).toContain("Ln 1, Col 17");
 
     await page.keyboard.press("Shift+F12");
     await expectVisible(page.getByRole("dialog", { name: "References to greet" }).getByText("other.ts:3"));

@@ -43,7 +43,7 @@ export function formatShortcut(shortcut: string, platform = detectPlatform()): s
 function codeOf(key: string): string {
   if (/^[A-Z]$/.test(key)) return `Key${key}`;
   if (/^\d$/.test(key)) return `Digit${key}`;
-  return { "`": "Backquote", "\\": "Backslash" }[key] ?? "";
+  return { "`": "Backquote", "\\": "Backslash", "-": "Minus" }[key] ?? "";
 }
 
 const detectPlatform = (): Platform => (/Mac|iPhone|iPad/.test(navigator.platform) ? "mac" : "pc");

@@ -30,8 +30,8 @@ function isMeant({ handledBy, inTerminal, shortcut, isAvailable }: Command, even
   const mayHandle = () => {
     if (handledBy !== undefined) return handledBy === "focused" && !isIn(".xterm, .cm-editor");
     if (VIM_KEYS.has(shortcut) && isIn(".cm-vimMode")) return false;
-    // The find widget has its own shortcuts with Alt.
-    if (shortcut.startsWith("Alt+") && isIn(".find-widget")) return false;
+    // The find widget has its own shortcuts with Alt and a letter.
+    if (/^Alt\+[A-Z]$/.test(shortcut) && isIn(".find-widget")) return false;
     return inTerminal || !isIn(".xterm") || !reachesShell(shortcut);
   };
   return mayHandle() && isAvailable?.() !== false;

@@ -12,6 +12,7 @@ import { createReplacements } from "./replace/replacements.ts";
 import { loadInitialView } from "./initial-load.ts";
 import { createActiveEditor } from "./tabs/active-editor.ts";
 import { createCursor } from "./tabs/cursor.ts";
+import { createPlaces } from "./tabs/places.ts";
 import { createDialogs } from "./page/dialogs.ts";
 import { createEmbedding } from "./page/embedding.ts";
 import { createFileHistory } from "./page/file-history.ts";
@@ -87,6 +88,7 @@ export function createWorkspace(sandboxId: string) {
   const picker = createPicker();
   const cursor = createCursor();
   const activeEditor = createActiveEditor();
+  const places = createPlaces();
   const formatter = createFormatter();
   const focusRequest = createFocusRequest();
   const tree = createTree();
@@ -208,6 +210,7 @@ export function createWorkspace(sandboxId: string) {
     picker,
     cursor,
     activeEditor,
+    places,
     formatter,
     focusRequest,
     tree,

@@ -47,6 +47,7 @@ export interface MountedView extends Disposable {
 const fromDisk = Annotation.define<boolean>();
 const isRemote = (transaction: Transaction) => transaction.annotation(Transaction.remote) === true;
 const isEdit = (transaction: Transaction) => transaction.docChanged && !isCopied(transaction) && !transaction.annotation(fromDisk);
+const isJump = (transaction: Transaction) => transaction.isUserEvent("select.jump");
 const codeBuffers = new WeakMap<EditorBuffer, CodeBuffer>();
 
 export function bufferFor(workspace: Workspace, path: string): CodeBuffer {
@@ -55,7 +56,7 @@ export function bufferFor(workspace: Workspace, path: string): CodeBuffer {
 }
 
 function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
-  const { documents, cursor, preferences } = workspace;
+  const { documents, cursor, places, preferences } = workspace;
   let path = firstPath;
   let languageName: string | null = null;
   const text = documents.textOf(path);
@@ -73,7 +74,11 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
       const { doc } = state;
       if (transactions.some(isEdit))
         documents.edited(path, { differs: saved === null || !doc.eq(saved), byOther: transactions.every(isRemote) });
-      if (view === reporting && (docChanged || selectionSet)) reportPosition(view);
+      if (state.field(hasLongLine) !== startState.field(hasLongLine)) {
+        set(shortLines, state.field(hasLongLine) ? noSupport : shortLineSetup);
+        buffer.languageLoaded = loadLanguage();
+      }
+      if (view === reporting && (docChanged || selectionSet)) reportPosition(view, transactions.some(isJump) ? "jumped" : "moved");
     },
     onChange(transaction) {
       if (!isRemote(transaction)) for (const listener of listeners) listener(transaction.changes);
@@ -84,7 +89,13 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   // The text on disk. Unknown for a restored draft, which counts as edited until it is saved.
   let saved: DocumentText | null = documents.documentAt(path)?.edited ? null : views.state().doc;
 
-  const reportPosition = ({ state }: EditorView) => cursor.setPosition(formatPosition(state), selectedText(state));
+  function reportPosition({ state }: EditorView, how: "moved" | "jumped" = "moved"): void {
+    const { head } = state.selection.main;
+    const line = state.doc.lineAt(head);
+    cursor.setPosition(formatPosition(state), selectedText(state));
+    // An editor that is about to show another place was never at its old one.
+    if (cursor.store.getState().reveal?.path !== path) places.visit({ path, line: line.number, column: head - line.from + 1 }, how);
+  }
 
   const buffer: CodeBuffer = {
     languageLoaded: Promise.resolve(),

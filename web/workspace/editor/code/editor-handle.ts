@@ -67,3 +67,4 @@ export function goTo(view: EditorView, { line, column, length = 0 }: TextLocatio
   });
   view.focus();
 }
+    userEvent: "select.jump",

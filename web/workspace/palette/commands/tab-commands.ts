@@ -1,3 +1,5 @@
+import { shortcutFor } from "../../browser/shortcuts.ts";
+import { goBy } from "../../state/actions/open-actions.ts";
 import { focusGroup, splitEditor } from "../../state/actions/focus-actions.ts";
 import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
 import { closeActiveTab, closeAllTabs, closeOtherActiveTabs } from "../../state/actions/tab-actions.ts";
@@ -24,6 +26,8 @@ export function tabCommands(workspace: Workspace): Command[] {
     { id: "tab.previous.app", title: "", shortcut: "Ctrl+PageUp", inTerminal: true, run: () => layout.cycleTab(-1) },
     { id: "tab.left", title: "Move tab left", shortcut: "Ctrl+Shift+PageUp", run: () => layout.shiftTab(-1) },
     { id: "tab.right", title: "Move tab right", shortcut: "Ctrl+Shift+PageDown", run: () => layout.shiftTab(1) },
+    { id: "tab.back", title: "Go back", shortcut: shortcutFor("Alt+ArrowLeft", "Ctrl+-"), run: () => goBy(workspace, -1) },
+    { id: "tab.forward", title: "Go forward", shortcut: shortcutFor("Alt+ArrowRight", "Ctrl+Shift+-"), run: () => goBy(workspace, 1) },
     { id: "group.split", title: "Split editor", shortcut: "Mod+\\", run: () => splitEditor(workspace) },
     { id: "group.moveTab", title: "Move tab to the next editor group", shortcut: "Ctrl+Alt+ArrowRight", run: layout.moveTabToNextGroup },
     ...Array.from({ length: MAX_GROUPS }, (_value, index): Command => ({

@@ -68,12 +68,13 @@ const moveAll = (workspace: Workspace, moves: readonly Move[]): Promise<void> =>
     }),
   );
 
-async function move({ documents, notices, files, layout }: Workspace, { from, to }: Move): Promise<boolean> {
+async function move({ documents, notices, files, layout, places }: Workspace, { from, to }: Move): Promise<boolean> {
   if (from === to) return false;
   await documents.flush(from);
   if (!(await notices.attempt(`Could not move ${from}`, () => files.move(from, to)))) return false;
   documents.moved(from, to);
   layout.renamePath(from, to);
+  places.renamePath(from, to);
   return true;
 }
 
