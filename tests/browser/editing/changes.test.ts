@@ -112,4 +112,48 @@ describeOnSharedServer("the changes view", (suite) => {
     await page.getByRole("option", { name: "begin here" }).click();
     await expectVisible(page.getByText("a.txt: nothing and"));
   });
+
+  test("a merge conflict is coloured, resolved with the mouse or the keyboard, and staged only as it is meant", async () => {
+    const middle = "a\nb\nc\nd\ne\n";
+    const workspace = await suite.emptiedWorkspace({ "a.txt": `one\n${middle}two\n` });
+    const { page } = workspace;
+    const commit = "git commit -qam";
+    await workspace.exec("git init -q -b main && git config user.name t && git config user.email t@localhost");
+    await workspace.exec(`git add . && ${commit} base && git switch -qc other`);
+    await workspace.write("a.txt", `their one\n${middle}their two\n`);
+    await workspace.exec(`${commit} theirs && git switch -q main`);
+    await workspace.write("a.txt", `my one\n${middle}my two\n`);
+    await workspace.exec(`${commit} mine; git merge other; true`);
+    await page.getByRole("button", { name: "Changes", exact: true }).click();
+    const listed = page.getByRole("region", { name: "Merge conflicts" });
+    await expectVisible(listed.getByText("a.txt"));
+    // A row has the same height in whatever order its styles were loaded.
+    for (const last of ["panels", "changes-panel"]) {
+      await page.evaluate(`document.head.append(document.querySelector('link[rel="stylesheet"][href*="/${last}-"]'))`);
+      expect((await listed.locator(".git-row").boundingBox())?.height).toBe(26);
+    }
+
+    await listed.getByText("a.txt").click();
+    const conflict = (place: string) => page.getByRole("group", { name: `Conflict ${place}` });
+    await expectVisible(conflict("1 of 2"));
+    await expectVisible(page.locator(".cm-conflict-incoming").getByText("their one"));
+    expect(await seriousFaults(page)).toEqual([]);
+    await press(listed, "Stage a.txt");
+    await expectVisible(page.getByRole("heading", { name: "Stage a.txt with conflicts?" }));
+    await page.keyboard.press("Escape");
+
+    await conflict("1 of 2").getByRole("button", { name: "Accept current change" }).click();
+    await expectVisible(conflict("1 of 1"));
+    await page.keyboard.press("Control+Z");
+    await expectVisible(conflict("2 of 2"));
+    await page.keyboard.press("Control+Home");
+    await runCommand(page, "Merge: accept incoming change");
+    await expectGone(conflict("2 of 2"));
+    await runCommand(page, "Merge: accept both changes");
+    await expectGone(page.locator(".cm-conflict-marker"));
+    // What was accepted a moment ago is staged, although autosave has not written it yet.
+    await press(listed, "Stage a.txt");
+    await eventually(() => workspace.exec("git show :0:a.txt")).toBe(`their one\n${middle}my two\ntheir two\n`);
+    await expectGone(listed);
+  });
 });

@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from "react";
 import type { GitFile } from "@berth/contract/git.ts";
 import { IconButton } from "../parts/icon-button.tsx";
+import { openConflict } from "../state/actions/git-actions.ts";
 import { openFile, showTab } from "../state/actions/open-actions.ts";
 import { useWorkspace } from "../state/context.ts";
 import { revisionsTab, tabFor, type Tab } from "../state/tabs/tab.ts";
@@ -59,7 +60,8 @@ function FileRow({ file, side, actions }: { file: GitFile } & Pick<FileGroupProp
   const mark: GitMark = side === "conflict" ? "conflict" : (file[side] ?? "modified");
   const show = () => {
     const tab = tabOf(file, side);
-    if (tab === null) openFile(workspace, path);
+    if (side === "conflict") void openConflict(workspace, path);
+    else if (tab === null) openFile(workspace, path);
     else showTab(workspace, tab);
   };
   return (

@@ -24,6 +24,7 @@ import { findNext, findPrevious, selectNextOccurrence, selectSelectionMatches } 
 import { EditorSelection } from "@codemirror/state";
 import type { Command, EditorView, KeyBinding } from "@codemirror/view";
 import type { EditorCommand } from "../../state/tabs/active-editor.ts";
+import { conflictActions, type ConflictActions } from "../conflicts/actions.ts";
 import { openFind, openReplace } from "../find/find-commands.ts";
 
 const insertLineAbove: Command = (view) => {
@@ -38,7 +39,6 @@ const insertLineAbove: Command = (view) => {
   return true;
 };
 
-function goToChange(view: EditorView, by: 1 | -1): boolean {
 const LIST_DELAY_MS = 75;
 
 // CodeMirror accepts nothing from a list that has just appeared, because Enter may be meant for the text. Tab is meant for the list.
@@ -49,9 +49,18 @@ export const acceptByTab: Command = (view) => {
   return true;
 };
 
+function goToChange(view: EditorView, by: 1 | -1): boolean {
   void import("../git/change-commands.ts").then(({ moveToChange }) => moveToChange(view, by));
   return true;
 }
+
+const conflictCommand =
+  (run: (actions: ConflictActions, view: EditorView) => void): Command =>
+  (view) => {
+    const actions = view.state.facet(conflictActions);
+    if (actions) run(actions, view);
+    return actions !== null;
+  };
 
 export const EDITOR_COMMANDS: Record<EditorCommand, Command> = {
   find: openFind,
@@ -86,6 +95,10 @@ export const EDITOR_COMMANDS: Record<EditorCommand, Command> = {
   unfoldAll,
   nextChange: (view) => goToChange(view, 1),
   previousChange: (view) => goToChange(view, -1),
+  nextConflict: conflictCommand((actions, view) => actions.goToNext(view)),
+  acceptCurrent: conflictCommand((actions, view) => actions.accept(view, "current")),
+  acceptIncoming: conflictCommand((actions, view) => actions.accept(view, "incoming")),
+  acceptBoth: conflictCommand((actions, view) => actions.accept(view, "both")),
 };
 
 // The keys of VS Code that CodeMirror's own keymap lacks.

@@ -4,6 +4,7 @@ import { afterFirstText } from "../../browser/first-text.ts";
 import type { TextEditorHandle } from "../../state/tabs/active-editor.ts";
 import type { TextLocation } from "../../state/tabs/cursor.ts";
 import type { Workspace } from "../../state/workspace.ts";
+import { conflictActions } from "../conflicts/actions.ts";
 import { languageActions } from "../language/commands/actions.ts";
 import { loadFindWidget } from "../find/find-panel.ts";
 import { bufferFor } from "./buffer.ts";
@@ -21,6 +22,9 @@ export function attachEditor(workspace: Workspace, view: EditorView, path: strin
       // A command that opens a field moves the focus there.
       view.focus();
       EDITOR_COMMANDS[command](view);
+    },
+    get hasConflicts() {
+      return view.state.facet(conflictActions) !== null;
     },
     get hasLanguageServer() {
       return view.state.facet(languageActions) !== null;
@@ -64,7 +68,7 @@ export function goTo(view: EditorView, { line, column, length = 0 }: TextLocatio
   view.dispatch({
     selection: EditorSelection.single(from, Math.min(from + length, doc.length)),
     effects: EditorView.scrollIntoView(from, { y: "center" }),
+    userEvent: "select.jump",
   });
   view.focus();
 }
-    userEvent: "select.jump",

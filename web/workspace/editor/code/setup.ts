@@ -59,6 +59,8 @@ export function editorSetup({ path, text, preferences }: { path: string; text: s
     shortLines.of(hasLongLineIn(text) ? [] : shortLineSetup),
     closeBrackets(),
     autocompletion(),
+    // Also before the fields of a snippet.
+    Prec.highest(keymap.of([{ key: "Tab", run: acceptByTab }])),
     rectangularSelection(),
     crosshairCursor(),
     highlightActiveLine(),

@@ -4,6 +4,7 @@ import type { Workspace } from "../../state/workspace.ts";
 import { formatAge } from "../../text/age.ts";
 import { decodeText } from "../../text/encoding.ts";
 import { blameNote, connectBlame } from "./blame.ts";
+import { mergeConflicts } from "../conflicts/extension.ts";
 import { connectStaging } from "./change-commands.ts";
 import { changeGutter } from "./change-gutter.ts";
 import { lineChanges, setOriginal } from "./line-changes.ts";
@@ -16,7 +17,7 @@ export function attachGit(workspace: Workspace, view: EditorView, path: string):
   const { git, documents, notices, preferences } = workspace;
   if (view.state.doc.length > MAX_CHARS) return { [Symbol.dispose]() {} };
   if (view.state.field(lineChanges, false) === undefined)
-    view.dispatch({ effects: StateEffect.appendConfig.of([changeGutter, blameNote]) });
+    view.dispatch({ effects: StateEffect.appendConfig.of([changeGutter, blameNote, mergeConflicts]) });
 
   let disposed = false;
   let reads = 0;

@@ -1,6 +1,7 @@
 import type { EditorState, Range } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import { kindOf, lineChanges, lineStart, type Chunk, type LineChanges } from "./line-changes.ts";
+import { button, element } from "../../browser/elements.ts";
 import { closePeek, moveToChange, revertOpened, stageOpened } from "./change-commands.ts";
 
 const MAX_MARKED_LINES = 2000;
@@ -65,20 +66,4 @@ class PeekWidget extends WidgetType {
     }
     return peek;
   }
-}
-
-function element(tag: string, className: string, text = ""): HTMLElement {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = text;
-  return made;
-}
-
-function button(text: string, title: string, run: () => void): HTMLElement {
-  const made = element("button", "button small", text);
-  made.setAttribute("type", "button");
-  made.title = title;
-  made.setAttribute("aria-label", title);
-  made.addEventListener("click", run);
-  return made;
 }

@@ -1,5 +1,5 @@
 import { shortcutFor } from "../../browser/shortcuts.ts";
-import type { EditorCommand } from "../../state/tabs/active-editor.ts";
+import type { ConflictCommand, EditorCommand } from "../../state/tabs/active-editor.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import type { Command } from "./command.ts";
 
@@ -41,12 +41,26 @@ const entries = (): Entry[] => [
   ["previousChange", "Go to previous change", "Shift+Alt+F3"],
 ];
 
+const CONFLICT_TITLES: [command: ConflictCommand, title: string][] = [
+  ["nextConflict", "Merge: go to next conflict"],
+  ["acceptCurrent", "Merge: accept current change"],
+  ["acceptIncoming", "Merge: accept incoming change"],
+  ["acceptBoth", "Merge: accept both changes"],
+];
+
 // The commands of the active text editor. Without one, the palette does not offer them.
-export const createEditorCommands = ({ activeEditor }: Workspace): Command[] =>
-  entries().map(([command, title, shortcut, handledBy = "editor"]) => ({
+export const createEditorCommands = ({ activeEditor }: Workspace): Command[] => [
+  ...entries().map(([command, title, shortcut, handledBy = "editor"]): Command => ({
     id: `editor.${command}`,
     title,
     ...(shortcut === undefined ? {} : { shortcut, handledBy }),
     isAvailable: () => activeEditor.current() !== null,
     run: () => activeEditor.current()?.run(command),
-  }));
+  })),
+  ...CONFLICT_TITLES.map(([command, title]): Command => ({
+    id: `editor.${command}`,
+    title,
+    isAvailable: () => activeEditor.current()?.hasConflicts ?? false,
+    run: () => activeEditor.current()?.run(command),
+  })),
+];

@@ -7,7 +7,7 @@ const VIEWER_COMMANDS = new Set(
     "view.files view.search view.changes view.problems view.ports view.agent view.side view.terminals view.terminals.tick terminal.find git.history git.blame",
     "settings.json theme.system theme.light theme.dark editor.find editor.findNext editor.findPrevious editor.selectNextOccurrence",
     "editor.selectAllOccurrences editor.addCursorAbove editor.addCursorBelow editor.selectLine editor.expandSelection editor.undoSelection",
-    "editor.matchingBracket editor.fold editor.unfold editor.foldAll editor.unfoldAll editor.nextChange editor.previousChange",
+    "editor.matchingBracket editor.fold editor.unfold editor.foldAll editor.unfoldAll editor.nextChange editor.previousChange editor.nextConflict",
   ].flatMap((ids) => ids.split(" ")),
 );
 

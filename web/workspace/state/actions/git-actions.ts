@@ -2,7 +2,10 @@ import type { GitFile, SyncRequest } from "@berth/contract/git.ts";
 import { ApiError } from "../../connection/api.ts";
 import { formatAge } from "../../text/age.ts";
 import { nameOf } from "../../text/paths.ts";
-import { showTab } from "./open-actions.ts";
+import { decodeText } from "../../text/encoding.ts";
+import { findConflicts } from "../../text/conflicts.ts";
+import { MAX_TEXT_BYTES } from "../documents/content.ts";
+import { openFile, showTab } from "./open-actions.ts";
 import { revisionsTab } from "../tabs/tab.ts";
 import type { Workspace } from "../workspace.ts";
 import { IDENTITY, suggestIdentity } from "./suggest-identity.ts";
@@ -14,8 +17,32 @@ const hasCode = (error: unknown, code: string): boolean => error instanceof ApiE
 export const initializeRepository = ({ git, notices }: Workspace): Promise<boolean> =>
   notices.attempt("Could not create a repository", () => git.init());
 
-export const stageFiles = ({ git, notices }: Workspace, files?: GitFile[]): Promise<boolean> =>
-  notices.attempt("Could not stage", () => git.stage(files));
+// Git stages what is on disk, so unsaved text is written first. Returns false if the person decided not to, or if it failed.
+export async function stageFiles(workspace: Workspace, files?: GitFile[]): Promise<boolean> {
+  const { git, notices, documents, dialogs } = workspace;
+  const chosen = files ?? git.store.getState().repository?.files ?? [];
+  for (const { path } of chosen) await documents.flush(path);
+  const unresolved: string[] = [];
+  for (const { path, conflict } of chosen) if (conflict && (await firstConflict(workspace, path)) !== null) unresolved.push(nameOf(path));
+  const title = unresolved.length === 1 ? `Stage ${unresolved[0]} with conflicts?` : `Stage ${unresolved.length} files with conflicts?`;
+  const text = "The text still has both sides of a conflict, between lines of <<<<<<< and >>>>>>>. A commit would contain them.";
+  if (unresolved.length > 0 && !(await dialogs.confirm(title, text, "Stage anyway"))) return false;
+  return notices.attempt("Could not stage", () => git.stage(files));
+}
+
+// Opens a file with conflicts at the first one.
+export async function openConflict(workspace: Workspace, path: string): Promise<void> {
+  const line = await firstConflict(workspace, path);
+  openFile(workspace, path, line === null ? undefined : { line, column: 1 });
+}
+
+// The line of the first conflict in a file; null if there is none, or if it has no text.
+async function firstConflict({ api, documents }: Workspace, path: string): Promise<number | null> {
+  const read = async () => (await api.readFile(path, MAX_TEXT_BYTES)).bytes;
+  const bytes = documents.documentAt(path) ? null : await read().catch(() => null);
+  const text = documents.documentAt(path) ? documents.textOf(path) : bytes && decodeText(bytes)?.text;
+  return findConflicts(text?.split("\n") ?? [])[0]?.start ?? null;
+}
 
 export const unstageFiles = ({ git, notices }: Workspace, files?: GitFile[]): Promise<boolean> =>
   notices.attempt("Could not unstage", () => git.unstage(files));

@@ -5,6 +5,7 @@ const editorOf = (path: string): TextEditorHandle => ({
   path,
   lines: 1,
   run: () => {},
+  hasConflicts: false,
   hasLanguageServer: false,
   runLanguage: () => {},
   format: async () => {},

@@ -41,7 +41,11 @@ export type EditorCommand =
   | "foldAll"
   | "unfoldAll"
   | "nextChange"
-  | "previousChange";
+  | "previousChange"
+  | ConflictCommand;
+
+// The commands of a text with merge conflicts.
+export type ConflictCommand = "nextConflict" | "acceptCurrent" | "acceptIncoming" | "acceptBoth";
 
 // The commands of a language server.
 export type LanguageCommand =
@@ -59,6 +63,7 @@ export interface TextEditorHandle {
   readonly path: string;
   readonly lines: number;
   run(command: EditorCommand): void;
+  readonly hasConflicts: boolean;
   readonly hasLanguageServer: boolean;
   runLanguage(command: LanguageCommand): void;
   // Formats the text, if the language server or a formatter can.
