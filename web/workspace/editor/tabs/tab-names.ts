@@ -11,9 +11,14 @@ export function tabName(tab: Tab): string {
   return tab.kind === "preview" ? `Port ${tab.port}` : nameOf(tab.path) + suffixes[tab.kind];
 }
 
-// The folder of a file, if another tab has the same name.
+// The folder of a file, if another tab has the same name: as many of its last parts as tell them apart.
 export function folderShown(tab: Tab, tabs: readonly Tab[]): string | null {
   if (!("path" in tab)) return null;
-  const isTwin = (other: Tab) => other.id !== tab.id && "path" in other && tabName(other) === tabName(tab);
-  return tabs.some(isTwin) ? parentOf(tab.path) || "workspace" : null;
+  const twins = tabs.flatMap((other) => (other.id !== tab.id && "path" in other && tabName(other) === tabName(tab) ? [other.path] : []));
+  if (twins.length === 0) return null;
+  const end = (path: string, parts: number) => parentOf(path).split("/").slice(-parts).join("/");
+  const all = parentOf(tab.path).split("/").length;
+  for (let parts = 1; parts < all; parts++)
+    if (twins.every((twin) => end(twin, parts) !== end(tab.path, parts))) return `…/${end(tab.path, parts)}`;
+  return parentOf(tab.path) || "workspace";
 }
