@@ -23,7 +23,7 @@ const names = {
 function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[] }) {
   const { palette } = useWorkspace();
   const [early] = useState(palette.early);
-  const [text, setText] = useState(prefixes[mode] + early.text);
+  const [text, setText] = useState(prefixes[mode] + early.replace("\n", ""));
   const choices = useChoices(text, commands);
   const named = names[parseInput(text).kind];
   return (
@@ -34,7 +34,7 @@ function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[
       results="Results"
       text={text}
       onText={setText}
-      isEntered={early.entered}
+      isEntered={early.endsWith("\n")}
       onClose={palette.close}
       {...choices}
     />

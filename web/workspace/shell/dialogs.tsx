@@ -8,7 +8,7 @@ export const OpenDialogs = lazyPart(() => import("./open-dialogs.tsx"), <Loading
 // Until the dialogs are loaded, an empty one keeps what a person types out of the editor and for the palette.
 function LoadingDialog() {
   const { palette } = useWorkspace();
-  const keep = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent) => void (ctrlKey || metaKey || altKey || palette.keep(key));
+  const keep = ({ key, ctrlKey, metaKey }: KeyboardEvent) => ctrlKey || metaKey || palette.keep(key);
   return (
     <dialog ref={(dialog) => dialog?.showModal()} className="loading-dialog" aria-label="Loading" onKeyDown={keep}>
       <div className="spinner" />

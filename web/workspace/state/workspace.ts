@@ -12,7 +12,7 @@ import { createReplacements } from "./replace/replacements.ts";
 import { loadInitialView } from "./initial-load.ts";
 import { createActiveEditor } from "./tabs/active-editor.ts";
 import { createCursor } from "./tabs/cursor.ts";
-import { createPlaces } from "./tabs/places.ts";
+import type { Places } from "./tabs/places.ts";
 import { createDialogs } from "./page/dialogs.ts";
 import { createEmbedding } from "./page/embedding.ts";
 import { createFileHistory } from "./page/file-history.ts";
@@ -88,7 +88,8 @@ export function createWorkspace(sandboxId: string) {
   const picker = createPicker();
   const cursor = createCursor();
   const activeEditor = createActiveEditor();
-  const places = createPlaces();
+  // The places in files that the person has been at. The rules are in places.ts, which loads with the commands.
+  const places: Places = { all: [], at: -1 };
   const formatter = createFormatter();
   const focusRequest = createFocusRequest();
   const tree = createTree();

@@ -13,6 +13,7 @@ import type { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import type { EditorBuffer, Sharing, TextReplacement } from "../../state/documents/open-files.ts";
+import { visit } from "../../state/tabs/places.ts";
 import { configuredIndentation, indentation } from "../indentation/extension.ts";
 import { languageSupport } from "../language/support.ts";
 import { smallestChange } from "../language/protocol/smallest-change.ts";
@@ -94,7 +95,8 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
     const line = state.doc.lineAt(head);
     cursor.setPosition(formatPosition(state), selectedText(state));
     // An editor that is about to show another place was never at its old one.
-    if (cursor.store.getState().reveal?.path !== path) places.visit({ path, line: line.number, column: head - line.from + 1 }, how);
+    if (cursor.store.getState().reveal?.path === path) return;
+    Object.assign(places, visit(places, { path, line: line.number, column: head - line.from + 1 }, how));
   }
 
   const buffer: CodeBuffer = {

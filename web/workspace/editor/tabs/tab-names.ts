@@ -15,10 +15,9 @@ export function tabName(tab: Tab): string {
 export function folderShown(tab: Tab, tabs: readonly Tab[]): string | null {
   if (!("path" in tab)) return null;
   const twins = tabs.flatMap((other) => (other.id !== tab.id && "path" in other && tabName(other) === tabName(tab) ? [other.path] : []));
-  if (twins.length === 0) return null;
-  const end = (path: string, parts: number) => parentOf(path).split("/").slice(-parts).join("/");
-  const all = parentOf(tab.path).split("/").length;
-  for (let parts = 1; parts < all; parts++)
-    if (twins.every((twin) => end(twin, parts) !== end(tab.path, parts))) return `…/${end(tab.path, parts)}`;
-  return parentOf(tab.path) || "workspace";
+  const folder = parentOf(tab.path);
+  const isShared = (end: string) => twins.some((twin) => `/${parentOf(twin)}`.endsWith(end));
+  let from = folder.lastIndexOf("/");
+  while (from > 0 && isShared(folder.slice(from))) from = folder.lastIndexOf("/", from - 1);
+  return twins[0] ? (from > 0 ? `…${folder.slice(from)}` : folder || "workspace") : null;
 }

@@ -1,14 +1,8 @@
+import { toggleTerminals } from "../../state/actions/focus-actions.ts";
+import { focusAgent, focusReplace, focusSearch, focusSideView, focusTerminals } from "../../state/actions/move-actions.ts";
 import { loadModule } from "../../browser/load-module.ts";
 import type { SideView } from "../../state/page/layout.ts";
 import type { Workspace } from "../../state/workspace.ts";
-import {
-  focusAgent,
-  focusReplace,
-  focusSearch,
-  focusSideView,
-  focusTerminals,
-  toggleTerminals,
-} from "../../state/actions/focus-actions.ts";
 import { openMarkdownPreview, openPage } from "../../state/actions/open-actions.ts";
 import { saveFile } from "../../state/actions/save-file.ts";
 import { activeTabOf } from "../../state/tabs/editor-groups.ts";

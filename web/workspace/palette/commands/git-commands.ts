@@ -1,5 +1,5 @@
+import { focusSideView } from "../../state/actions/move-actions.ts";
 import { loadModule } from "../../browser/load-module.ts";
-import { focusSideView } from "../../state/actions/focus-actions.ts";
 import { activeFile } from "../../state/tabs/editor-groups.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import type { Command } from "./command.ts";

@@ -1,6 +1,6 @@
+import { splitEditor } from "../../state/actions/focus-actions.ts";
+import { focusGroup, goBy } from "../../state/actions/move-actions.ts";
 import { shortcutFor } from "../../browser/shortcuts.ts";
-import { goBy } from "../../state/actions/open-actions.ts";
-import { focusGroup, splitEditor } from "../../state/actions/focus-actions.ts";
 import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
 import { closeActiveTab, closeAllTabs, closeOtherActiveTabs } from "../../state/actions/tab-actions.ts";
 import type { Workspace } from "../../state/workspace.ts";

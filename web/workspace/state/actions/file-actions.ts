@@ -1,5 +1,5 @@
 import { copyName } from "./copy-name.ts";
-import { isWithin, joinPath, nameOf, parentOf } from "../../text/paths.ts";
+import { isWithin, joinPath, nameOf, parentOf, movedPath } from "../../text/paths.ts";
 import { openFile } from "./open-actions.ts";
 import { isFolder } from "../sandbox/files.ts";
 import type { Workspace } from "../workspace.ts";
@@ -74,7 +74,7 @@ async function move({ documents, notices, files, layout, places }: Workspace, { 
   if (!(await notices.attempt(`Could not move ${from}`, () => files.move(from, to)))) return false;
   documents.moved(from, to);
   layout.renamePath(from, to);
-  places.renamePath(from, to);
+  for (const place of places.all) if (isWithin(place.path, from)) place.path = movedPath(place.path, from, to);
   return true;
 }
 

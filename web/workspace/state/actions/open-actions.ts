@@ -1,7 +1,7 @@
 import { isCompactScreen, isNarrowScreen, isTouchScreen } from "../../browser/media-query.ts";
 import { extensionOf } from "../../text/paths.ts";
 import type { TextLocation } from "../tabs/cursor.ts";
-import { activeFile, activeTabOf, openTabs } from "../tabs/editor-groups.ts";
+import { activeTabOf, openTabs } from "../tabs/editor-groups.ts";
 import { fileTab, pageTab, previewTab, tabFor, type PageName, type Tab } from "../tabs/tab.ts";
 import type { Workspace } from "../workspace.ts";
 
@@ -15,12 +15,6 @@ export function openFile(workspace: Workspace, path: string, target?: TextLocati
   uncoverEditor(workspace);
   layout.openTab(fileTab(path));
   void documents.open(path);
-}
-
-// Goes back to the last place, or forward again.
-export function goBy(workspace: Workspace, by: 1 | -1): void {
-  const place = workspace.places.step(by, activeFile(workspace.layout.store.getState()));
-  if (place) openFile(workspace, place.path, { line: place.line, column: place.column });
 }
 
 // Shows a file in the temporary tab and leaves the keyboard focus where it is.

@@ -1,4 +1,3 @@
-import { isWithin, movedPath } from "../../text/paths.ts";
 import type { TextLocation } from "./cursor.ts";
 
 // A place in a file that the person has been at.
@@ -11,8 +10,6 @@ export interface Places {
   all: Place[];
   at: number;
 }
-
-export const noPlaces: Places = { all: [], at: -1 };
 
 // Moving the cursor by fewer lines is no step, as in VS Code.
 const NEAR_LINES = 10;
@@ -28,26 +25,9 @@ export function visit({ all, at }: Places, place: Place, how: "moved" | "jumped"
   return { all: kept, at: kept.length - 1 };
 }
 
-// Goes back or forward. A tab without a text, such as an image, is no place: back from it is the place before it.
-export function step({ all, at }: Places, by: 1 | -1, shownFile: string | null): Places {
+// Goes back or forward; null if there is no such place. A tab without a text, such as an image, is no place: back from it is the
+// place before it.
+export function step({ all, at }: Places, by: 1 | -1, shownFile: string | null): Places | null {
   const next = by === -1 && all[at]?.path !== shownFile ? at : at + by;
-  return { all, at: next in all ? next : at };
-}
-
-// The places that the person has been at, to go back to them and forward again.
-export function createPlaces() {
-  let visited = noPlaces;
-  return {
-    visit: (place: Place, how: "moved" | "jumped") => void (visited = visit(visited, place, how)),
-    // The place to go to; null if there is none.
-    step(by: 1 | -1, shownFile: string | null): Place | null {
-      const before = visited;
-      visited = step(before, by, shownFile);
-      return visited.at === before.at && before.all[before.at]?.path === shownFile ? null : (visited.all[visited.at] ?? null);
-    },
-    renamePath(from: string, to: string) {
-      const moved = (place: Place) => (isWithin(place.path, from) ? { ...place, path: movedPath(place.path, from, to) } : place);
-      visited = { ...visited, all: visited.all.map(moved) };
-    },
-  };
+  return next in all ? { all, at: next } : null;
 }
