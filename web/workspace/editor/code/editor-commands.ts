@@ -1,4 +1,4 @@
-import { acceptCompletion, selectedCompletion, startCompletion } from "@codemirror/autocomplete";
+import { startCompletion } from "@codemirror/autocomplete";
 import {
   addCursorAbove,
   addCursorBelow,
@@ -36,16 +36,6 @@ const insertLineAbove: Command = (view) => {
     scrollIntoView: true,
     userEvent: "input",
   });
-  return true;
-};
-
-const LIST_DELAY_MS = 75;
-
-// CodeMirror accepts nothing from a list that has just appeared, because Enter may be meant for the text. Tab is meant for the list.
-export const acceptByTab: Command = (view) => {
-  if (acceptCompletion(view)) return true;
-  if (selectedCompletion(view.state) === null) return false;
-  setTimeout(() => acceptCompletion(view), LIST_DELAY_MS);
   return true;
 };
 

@@ -1,4 +1,4 @@
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history as undoHistory, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
 import { highlightSelectionMatches } from "@codemirror/search";
@@ -18,7 +18,7 @@ import { findAndReplace } from "../find/extension.ts";
 import { indentation, initialIndentation } from "../indentation/extension.ts";
 import { otherCursors, placeReports } from "../together/cursors.ts";
 import { blinkingCaret } from "./caret.ts";
-import { acceptByTab, vsCodeKeys } from "./editor-commands.ts";
+import { vsCodeKeys } from "./editor-commands.ts";
 import { indentGuides } from "./indent-guides.ts";
 import { keys, noKeys } from "./keys.ts";
 import { hasLongLineIn, longLines } from "./long-lines.ts";
@@ -58,9 +58,10 @@ export function editorSetup({ path, text, preferences }: { path: string; text: s
     indentOnInput(),
     shortLines.of(hasLongLineIn(text) ? [] : shortLineSetup),
     closeBrackets(),
-    autocompletion(),
+    // A key that follows at once is meant for the list too, as in VS Code.
+    autocompletion({ interactionDelay: 0 }),
     // Also before the fields of a snippet.
-    Prec.highest(keymap.of([{ key: "Tab", run: acceptByTab }])),
+    Prec.highest(keymap.of([{ key: "Tab", run: acceptCompletion }])),
     rectangularSelection(),
     crosshairCursor(),
     highlightActiveLine(),
