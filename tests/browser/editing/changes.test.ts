@@ -151,7 +151,7 @@ describeOnSharedServer("the changes view", (suite) => {
     await expectGone(conflict("2 of 2"));
     await runCommand(page, "Merge: accept both changes");
     await expectGone(page.locator(".cm-conflict-marker"));
-    // What was accepted a moment ago is staged, although autosave has not written it yet.
+    // A part that was accepted a moment ago is staged, although autosave has not written it yet.
     await press(listed, "Stage a.txt");
     await eventually(() => workspace.exec("git show :0:a.txt")).toBe(`their one\n${middle}my two\ntheir two\n`);
     await expectGone(listed);

@@ -183,9 +183,9 @@ test("a file that is closed, or has its saved text again, leaves no notice about
   for (const resolve of [() => documents.edited("a.txt", { differs: false }), () => documents.close("a.txt")]) {
     type("typed onto a full disk");
     await documents.save("a.txt");
-    const told = notices.length;
+    const shown = notices.length;
     resolve();
-    expect(dismissed).toHaveLength(told);
+    expect(dismissed).toHaveLength(shown);
   }
   expect(notices).toHaveLength(2);
 });

@@ -4,7 +4,7 @@ export type PaletteMode = "files" | "commands" | "line" | "symbols";
 
 export function createPalette() {
   const store = createStore<{ mode: PaletteMode | null }>(() => ({ mode: null }));
-  // What was typed before the palette was there. Enter is a line break.
+  // The keys that were typed before the palette was there. Enter is a line break.
   let early = "";
   return {
     store,
