@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
+import { daemonRuntime } from "../support/runtime.ts";
 import { runCli } from "../support/servers/cli.ts";
 
 let stack = new AsyncDisposableStack();
@@ -44,7 +45,12 @@ test("a server without its Docker Engine says what to do", async () => {
 
 test("the doctor names missing parts of a cluster", async () => {
   const double = stack.use(
-    await startKubernetesDouble({ runtimeDir: "", crds: false, storageClasses: [], withoutEphemeralStorage: ["node-a", "node-b"] }),
+    await startKubernetesDouble({
+      runtimeDir: await daemonRuntime(),
+      crds: false,
+      storageClasses: [],
+      withoutEphemeralStorage: ["node-a", "node-b"],
+    }),
   );
   double.forbid("create", "statefulsets");
   const { code, output } = await berth("doctor", { BERTH_DRIVER: "kubernetes", BERTH_KUBECONFIG: double.kubeconfig });
@@ -55,7 +61,7 @@ test("the doctor names missing parts of a cluster", async () => {
 });
 
 test("the doctor reports whether agent-sandbox is installed", async () => {
-  const double = stack.use(await startKubernetesDouble({ runtimeDir: "", crds: false }));
+  const double = stack.use(await startKubernetesDouble({ runtimeDir: await daemonRuntime(), crds: false }));
   const { output } = await berth("doctor", { BERTH_DRIVER: "kubernetes", BERTH_KUBECONFIG: double.kubeconfig });
   expect(output).toContain("agent-sandbox is not installed, so sandboxes are StatefulSets");
 });
