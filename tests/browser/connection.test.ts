@@ -173,14 +173,20 @@ describeInBrowser(
       const { page } = workspace;
       const signedOut = page.getByRole("heading", { name: "You are signed out of this workspace" });
       await openFile(page, "cookie.txt");
+      // Any request of the page shows that the cookie is missing, so it is still there while the text is typed.
+      await page.getByRole("button", { name: "Autosave: on" }).click();
+      await typeAtStart(page, "not saved ");
+      await eventually(() => editor(page).innerText()).toContain("not saved base");
       await page.context().clearCookies();
       // The connections of this page are still open.
-      await typeAtStart(page, "typed without a cookie ");
+      await page.keyboard.press("Control+s");
       await expectVisible(signedOut);
       await expectVisible(page.getByText("Your unsaved changes are kept in this browser."));
       expect(await page.getByText("Unauthorized").count()).toBe(0);
       await page.goto(await workspace.link());
-      await eventually(() => workspace.read("cookie.txt")).toBe("typed without a cookie base\n");
+      await eventually(() => editor(page).innerText()).toContain("not saved base");
+      await page.getByRole("button", { name: "Autosave: off" }).click();
+      await eventually(() => workspace.read("cookie.txt")).toBe("not saved base\n");
 
       await page.context().clearCookies();
       proxy.sever();
