@@ -27,7 +27,7 @@ export interface ScanOptions {
 const READ_ATTEMPTS = 3;
 // File systems keep times in ticks of a few milliseconds, so two writes within one of them can have the same version.
 const RECENT_NS = 50_000_000n;
-// Synchronous calls cost a fifth of asynchronous ones. After this time they let the daemon's other work run.
+// Synchronous calls cost less than half of asynchronous ones. After this time they let the daemon's other work run.
 const SLICE_MS = 8;
 
 interface Found {
