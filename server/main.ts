@@ -53,7 +53,7 @@ import { matchStore } from "./sessions/quarantine/match-store.ts";
 import { createSessionRecords, NO_RECORDS } from "./sessions/quarantine/session-records.ts";
 import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
-import { createRelayDirectory } from "./sessions/setup/relay-directory.ts";
+import { createRelayDirectory } from "./sessions/relays/relay-directory.ts";
 import { openStore } from "./store/open.ts";
 import { hasPartners } from "./store/partners/partners.ts";
 import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";

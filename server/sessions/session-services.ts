@@ -32,7 +32,7 @@ import { NO_RECORDS, type SessionRecords } from "./quarantine/session-records.ts
 import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
-import { followSetups } from "./setup-runs/follow-setups.ts";
+import { followSetups } from "./setup/follow-setups.ts";
 import { createSnapshotServices } from "./snapshots/snapshot-services.ts";
 import { requireAdopted, requireReady } from "./snapshots/require-snapshot.ts";
 import type { SnapshotLimits, Snapshots } from "./snapshots/snapshots.ts";

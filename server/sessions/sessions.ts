@@ -1,7 +1,7 @@
-import type { EgressPolicy, RelayUpdate, Resources, TimeoutAction, VolumeMount } from "@berth/contract";
+import type { EgressPolicy, GitSource, Relay, RelayUpdate, Resources, TimeoutAction, VolumeMount } from "@berth/contract";
 import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
 import type { SessionView } from "../store/sessions/view.ts";
-import type { SetupRequest } from "./setup/new-setup.ts";
+import type { SessionFiles } from "./snapshots/snapshots.ts";
 import type { Span } from "../tracing/span.ts";
 import type { Recorder } from "./states/transitions.ts";
 
@@ -63,6 +63,16 @@ export interface CreateRequest extends SetupRequest {
   resources?: Resources;
   egress?: EgressPolicy;
   volumes?: VolumeMount[];
+}
+
+// The part of a create request that says how the session is set up.
+export interface SetupRequest {
+  source?: { git: GitSource };
+  // Instead of a source: the snapshot that the files of the sandbox are copied from.
+  files?: SessionFiles;
+  // A shell command.
+  setup?: string;
+  relays?: Relay[];
 }
 
 export interface ChangeOptions {

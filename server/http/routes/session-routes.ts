@@ -7,7 +7,7 @@ import { createLoopTurns } from "../../event-loop/loop-turns.ts";
 import { createOutputLimit } from "../../event-loop/output-limit.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { ServerDirectory } from "../../sessions/server-directory.ts";
-import { awaitSource } from "../../sessions/setup-runs/await-source.ts";
+import { awaitSource } from "../../sessions/setup/await-source.ts";
 import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
 import type { SessionFiles, Snapshots } from "../../sessions/snapshots/snapshots.ts";
 import { appendAudit } from "../../store/partners/audit.ts";

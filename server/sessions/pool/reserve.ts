@@ -12,7 +12,7 @@ import type { Span } from "../../tracing/span.ts";
 import type { Capacity } from "./capacity.ts";
 import type { CreateRequest, PartnerLimits } from "../sessions.ts";
 import { newSetup } from "../setup/new-setup.ts";
-import { sealRelays } from "../setup/session-relays.ts";
+import { sealRelays } from "../relays/session-relays.ts";
 import { stepOf } from "../states/states.ts";
 import type { Steps } from "../steps/steps.ts";
 import { claimVolumes } from "../volumes/claim-volumes.ts";

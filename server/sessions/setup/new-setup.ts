@@ -1,18 +1,8 @@
-import type { GitSource, Relay, Template } from "@berth/contract";
+import type { GitSource, Template } from "@berth/contract";
 import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 import type { SessionSetup, SetupState } from "../../store/sessions/session-setup.ts";
-import type { SessionFiles } from "../snapshots/snapshots.ts";
-import { GIT_RELAY, gitRelayOf, type SessionRelay } from "./session-relays.ts";
-
-// The part of a create request that says how the session is set up.
-export interface SetupRequest {
-  source?: { git: GitSource };
-  // Instead of a source: the snapshot that the files of the sandbox are copied from.
-  files?: SessionFiles;
-  // A shell command.
-  setup?: string;
-  relays?: Relay[];
-}
+import type { SetupRequest } from "../sessions.ts";
+import { GIT_RELAY, gitRelayOf, type SessionRelay } from "../relays/session-relays.ts";
 
 export interface NewSetup {
   setup: SessionSetup | null;

@@ -2,7 +2,7 @@ import { AppError, type RelayUpdate } from "@berth/contract";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { PartnerSession } from "../../store/sessions/session.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
-import { GIT_RELAY, openRelays, sealRelays, withToken } from "./session-relays.ts";
+import { GIT_RELAY, openRelays, sealRelays, withToken } from "../relays/session-relays.ts";
 
 // The changes that renew the token of a session's repository and the values of its relays. A source that has failed is fetched again
 // with a new token.

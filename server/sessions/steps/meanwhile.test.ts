@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MINUTE } from "../../clock.ts";
 import { findSession } from "../../store/sessions/read.ts";
 import type { PartnerSession } from "../../store/sessions/session.ts";
-import { openRelays } from "../setup/session-relays.ts";
+import { openRelays } from "../relays/session-relays.ts";
 import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
 
 // Sessions whose resume waits until the test lets it go on.

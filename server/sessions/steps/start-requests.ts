@@ -6,7 +6,7 @@ import type { Secrets } from "../../secrets/secrets.ts";
 import { limitTemplate } from "../../session-limits.ts";
 import { isPartnerSession, type PartnerSession, type Session } from "../../store/sessions/session.ts";
 import type { Templates } from "../../templates.ts";
-import { openRelays, type SessionRelay } from "../setup/session-relays.ts";
+import { openRelays, type SessionRelay } from "../relays/session-relays.ts";
 import type { CreateRequest } from "../sessions.ts";
 
 // The request that a daemon receives when its session starts.

@@ -1,8 +1,8 @@
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Changes } from "../changes.ts";
 import { createStartRequests, type StartRequestsDeps } from "../steps/start-requests.ts";
-import { hasGitRelay } from "../setup/new-setup.ts";
-import { openRelays } from "../setup/session-relays.ts";
+import { hasGitRelay } from "./new-setup.ts";
+import { openRelays } from "../relays/session-relays.ts";
 import { createUseImage, type UseImageDeps } from "./use-image.ts";
 import { createSetupLink } from "./setup-link.ts";
 import { createSetupWatch, type SetupWatch, type SetupWatchDeps } from "./setup-watch.ts";
