@@ -115,6 +115,19 @@ describeOnSharedServer("terminals in the workspace", (suite) => {
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe("mine");
   });
 
+  test("a program gets the place of a click as bytes, also far on the right", async () => {
+    const { page } = await suite.sharedWorkspace();
+    // The mouse reports of the oldest protocol: a byte for the column, which is above 127 from column 96 on.
+    await typeInTerminal(
+      page,
+      String.raw`stty raw -echo; printf '\e[?1000hrea''dy'; head -c 12 | od -An -tu1; printf '\e[?1000l'; stty sane`,
+    );
+    await eventually(() => screenText(page)).toContain("ready");
+    const box = (await page.locator(".xterm-screen").first().boundingBox())!;
+    await page.mouse.click(box.x + box.width - 30, box.y + 30);
+    await eventually(() => screenText(page)).toMatch(/27 +91 +77 +32 +(1[3-9]\d) +(\d+) +27 +91 +77 +35 +\1 +\2/);
+  });
+
   test("two people share a terminal, a touch screen has keys for Ctrl and the arrows, and a program that ends shows its exit status", async () => {
     const workspace = await suite.sharedWorkspace();
     const rowCount = (page: Page) => terminal(page).locator("> div").count();

@@ -91,7 +91,8 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     stream.input(controlUsed ? withControl(text) : text);
     controlUsed?.();
   });
-  xterm.onBinary((text) => stream.input(text));
+  // Mouse reports that are no text. Each character stands for a byte.
+  xterm.onBinary((text) => stream.input(Uint8Array.from(text, (character) => character.charCodeAt(0))));
   // The page handles the shortcuts of its commands; the shell gets all other keys.
   xterm.attachCustomKeyEventHandler((event) => {
     if (event.ctrlKey && event.shiftKey && event.code === "KeyC" && xterm.hasSelection()) {

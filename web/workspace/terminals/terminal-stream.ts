@@ -23,7 +23,7 @@ export interface TerminalStreamOptions {
 }
 
 export interface TerminalStream extends Disposable {
-  input(text: string): void;
+  input(input: string | Uint8Array): void;
   // The size that fits this browser.
   resize(cols: number, rows: number): void;
   // A person uses the terminal in this browser, so the size that fits it applies.
@@ -35,7 +35,7 @@ export interface TerminalStream extends Disposable {
 }
 
 // How much input is kept while disconnected.
-const MAX_PENDING_INPUT = 4096;
+const MAX_PENDING_BYTES = 4096;
 // How much output is drawn between two reports to the daemon, which stops sending if we fall behind.
 const REPORT_EVERY_BYTES = 128 * 1024;
 // How often a browser in use says so, if the terminal has its size already.
@@ -50,7 +50,7 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
   let reported = 0;
   // True from the daemon's `attached` message until a disconnect. Before that, input waits so that it stays in order.
   let attached = false;
-  let pendingInput = "";
+  let pendingInput: number[] = [];
   let fitting: { cols: number; rows: number } | null = null;
   let current: { cols: number; rows: number } | null = null;
   let usedAtMs: number | null = null;
@@ -68,8 +68,9 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
   });
 
   return {
-    input(text) {
-      if (!attached || !socket.send(encoder.encode(text))) pendingInput = (pendingInput + text).slice(0, MAX_PENDING_INPUT);
+    input(input) {
+      const bytes = typeof input === "string" ? encoder.encode(input) : input;
+      if (!attached || !socket.send(bytes)) pendingInput = [...pendingInput, ...bytes].slice(0, MAX_PENDING_BYTES);
     },
     resize(cols, rows) {
       fitting = { cols, rows };
@@ -98,7 +99,7 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
     offset = drawn = reported = message.offset;
     attached = true;
     sendSize();
-    if (pendingInput !== "" && socket.send(encoder.encode(pendingInput))) pendingInput = "";
+    if (pendingInput.length > 0 && socket.send(new Uint8Array(pendingInput))) pendingInput = [];
   }
 
   function resized({ cols, rows }: { cols: number; rows: number }): void {
