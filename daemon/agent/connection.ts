@@ -1,4 +1,3 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -14,8 +13,7 @@ import {
   type SessionNotification,
 } from "@agentclientprotocol/sdk";
 import { withTimeout } from "../io/with-timeout.ts";
-import { preferForOomKill } from "../processes/oom-score.ts";
-import { signalGroup } from "../processes/signal-group.ts";
+import { hasExited, type Program, startProgram, stopProgram } from "../processes/program.ts";
 
 // One process of the agent, connected over the Agent Client Protocol on its standard input and output.
 export interface AgentConnection {
@@ -64,40 +62,27 @@ export class AgentStartError extends Error {
 const MARK = "BERTH_AGENT_RUN";
 const MAX_STDERR_TAIL = 4096;
 const EXIT_GRACE_MS = 500;
-const KILL_GRACE_MS = 2000;
 
-const running = new Set<Child>();
-// Kill the agents when the daemon exits.
-process.on("exit", () => running.forEach((child) => child.pid !== undefined && signalGroup(child.pid, "SIGKILL")));
-
+const running = new Set<Program>();
 export const runningPids = (): number[] => [...running].flatMap(({ pid }) => pid ?? []);
-
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export async function connectAgent({ command, args, env, cwd, timeoutMs, handlers }: ConnectOptions): Promise<AgentConnection> {
   const runId = randomBytes(16).toString("hex");
-  const child = spawn(command, args, {
-    env: { ...env, [MARK]: runId },
-    cwd,
-    detached: true,
-    stdio: ["pipe", "pipe", "pipe"],
-  });
-  preferForOomKill(child.pid);
-  running.add(child);
-  const ended = watchEnd(child).finally(() => running.delete(child));
-  const failedToSpawn = new Promise<never>((_, reject) => child.once("error", (error) => reject(startError(command, error))));
-  child.stdin.on("error", () => {});
+  const program = startProgram([command, ...args], { cwd, env: { ...env, [MARK]: runId } });
+  running.add(program);
+  const ended = watchEnd(program).finally(() => running.delete(program));
+  const failedToSpawn = new Promise<never>((_, reject) => program.once("error", (error) => reject(startError(command, error))));
 
   const stream = ndJsonStream(
-    Writable.toWeb(child.stdin) as WritableStream<Uint8Array>,
-    Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
+    Writable.toWeb(program.stdin) as WritableStream<Uint8Array>,
+    Readable.toWeb(program.stdout) as ReadableStream<Uint8Array>,
   );
   const { agent } = client({ name: "berth" })
     .onNotification(methods.client.session.update, ({ params }) => handlers.update(params))
     .onRequest(methods.client.session.requestPermission, ({ params }) => handlers.permission(params))
     .connect(stream);
 
-  const kill = () => killGroup(child);
+  const kill = () => stopProgram(program);
   try {
     const initialized = Promise.race([
       agent.request(methods.agent.initialize, {
@@ -110,11 +95,11 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
       endedEarly(command, ended),
     ]);
     const about = await withTimeout(initialized, timeoutMs, () => tooSlow(command, timeoutMs));
-    return { agent, about, startedAtMs: Date.now(), pid: child.pid ?? 0, mark: `${MARK}=${runId}`, ended, kill };
+    return { agent, about, startedAtMs: Date.now(), pid: program.pid ?? 0, mark: `${MARK}=${runId}`, ended, kill };
   } catch (error) {
     // A closed pipe is often the first sign that the process has exited. Wait for the exit, which explains more.
     await Promise.race([ended, delay(EXIT_GRACE_MS, undefined, { ref: false })]);
-    if (!(error instanceof AgentStartError) && hasExited(child)) await endedEarly(command, ended);
+    if (!(error instanceof AgentStartError) && hasExited(program)) await endedEarly(command, ended);
     kill();
     throw error instanceof AgentStartError
       ? error
@@ -122,12 +107,10 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
   }
 }
 
-const hasExited = (child: Child) => child.exitCode !== null || child.signalCode !== null;
-
-function watchEnd(child: Child): Promise<AgentEnd> {
+function watchEnd(program: Program): Promise<AgentEnd> {
   let stderrTail = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderrTail = (stderrTail + text).slice(-MAX_STDERR_TAIL)));
-  return new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal, stderrTail })));
+  program.stderr.setEncoding("utf8").on("data", (text: string) => (stderrTail = (stderrTail + text).slice(-MAX_STDERR_TAIL)));
+  return new Promise((resolve) => program.once("exit", (code, signal) => resolve({ code, signal, stderrTail })));
 }
 
 async function endedEarly(command: string, ended: Promise<AgentEnd>): Promise<never> {
@@ -153,11 +136,3 @@ function startError(command: string, error: NodeJS.ErrnoException): AgentStartEr
 }
 
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
-function killGroup(child: Child): void {
-  const { pid } = child;
-  if (pid === undefined || hasExited(child)) return;
-  signalGroup(pid, "SIGTERM");
-  const timer = setTimeout(() => signalGroup(pid, "SIGKILL"), KILL_GRACE_MS);
-  child.once("exit", () => clearTimeout(timer));
-}

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
-import { childProcess } from "../processes/child-process.ts";
-import { preferForOomKill } from "../processes/oom-score.ts";
+import { startProgram } from "../processes/program.ts";
 import { signalGroup } from "../processes/signal-group.ts";
 import type { FoundServer } from "./catalogue.ts";
 import { createMessageReader, frameMessage } from "./message-frames.ts";
@@ -39,43 +38,37 @@ export function serverMemoryBytes(sandboxBytes = process.constrainedMemory() || 
 
 export function startServer(options: ServerProcessOptions): ServerProcess {
   const { server, cwd, memoryBytes, onMessage, onDrain, onEnd } = options;
-  // A separate process group, so that the server's own children end with it.
-  const child = childProcess().spawn(server.command, server.args, {
-    cwd,
-    env: { ...options.env, ...memoryVariables(memoryBytes) },
-    detached: true,
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-  preferForOomKill(child.pid);
+  const program = startProgram([server.command, ...server.args], { cwd, env: { ...options.env, ...memoryVariables(memoryBytes) } });
+  program.stderr.resume();
   let ended = false;
   const end = (reason: string) => {
     if (ended) return;
     ended = true;
     clearInterval(memoryCheck);
-    if (child.pid !== undefined) signalGroup(child.pid, "SIGKILL");
+    // Also after its exit: it may have left processes.
+    if (program.pid !== undefined) signalGroup(program.pid, "SIGKILL");
     onEnd(reason);
   };
   const memoryCheck = setInterval(() => {
-    if (child.pid !== undefined && residentBytes(child.pid) > memoryBytes) end("It used too much memory");
+    if (program.pid !== undefined && residentBytes(program.pid) > memoryBytes) end("It used too much memory");
   }, MEMORY_CHECK_MS).unref();
 
   const read = createMessageReader((message) => !isLog(message) && onMessage(message));
-  child.stdout.on("data", (chunk: Buffer) => {
+  program.stdout.on("data", (chunk: Buffer) => {
     try {
       if (!ended) read(chunk);
     } catch (error) {
       end(error instanceof Error ? error.message : String(error));
     }
   });
-  child.stdin.on("error", () => {});
-  child.stdin.on("drain", onDrain);
-  child.on("error", (error) => end(`It could not be started (${error.message})`));
-  child.on("exit", (code, signal) => end(`It ended with ${code === null ? String(signal) : `code ${code}`}`));
+  program.stdin.on("drain", onDrain);
+  program.on("error", (error) => end(`It could not be started (${error.message})`));
+  program.on("exit", (code, signal) => end(`It ended with ${code === null ? String(signal) : `code ${code}`}`));
 
   return {
-    send: (message) => child.stdin.write(frameMessage(message)),
-    pause: () => void child.stdout.pause(),
-    resume: () => void child.stdout.resume(),
+    send: (message) => program.stdin.write(frameMessage(message)),
+    pause: () => void program.stdout.pause(),
+    resume: () => void program.stdout.resume(),
     kill: () => end("It was stopped"),
   };
 }

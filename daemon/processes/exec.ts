@@ -1,6 +1,4 @@
-import type { ChildProcessByStdio } from "node:child_process";
 import type { ServerResponse } from "node:http";
-import type { Readable, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
@@ -9,22 +7,13 @@ import { isStringArray, isStringRecord, readJson } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Pauses } from "../http/pauses.ts";
 import type { Call, Route } from "../http/route.ts";
-import { childProcess } from "./child-process.ts";
-import type { Environment } from "./environment.ts";
-import { preferForOomKill } from "./oom-score.ts";
 import { afterRunningTime } from "../io/running-time.ts";
-import { signalGroup } from "./signal-group.ts";
+import type { Environment } from "./environment.ts";
+import { killProgram, onceOver, type Program, startProgram } from "./program.ts";
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 type EndEvent = Extract<ExecEvent, { type: "exit" | "error" }>;
 
-// After the command has exited, wait this long for more output. Processes that it left in the background keep running, and
-// must not keep the response open.
-const LINGER_MS = 100;
 const MAX_TIMEOUT_MS = 24 * 3600 * 1000;
-
-const running = new Set<Child>();
-process.on("exit", () => running.forEach(killGroup));
 
 const PAUSED: EndEvent = {
   type: "error",
@@ -49,22 +38,14 @@ export function execRoutes({ environment, workspace, pauses }: ExecDeps): Route[
         const wanted = parseExec(await readJson(request));
         const cwd = await workspace.folderPath(wanted.cwd ?? "");
         if (pauses.isUnderWay) throw new AppError("session_paused");
-        const child = start(wanted, cwd, environment.forChild(wanted.env));
+        const words = typeof wanted.command === "string" ? ["/bin/sh", "-c", wanted.command] : wanted.command;
+        const program = startProgram(words, { cwd, env: environment.forChild(wanted.env) });
+        program.stdin.end(wanted.stdin ?? "");
         const output = format === "text" ? textOutput(response) : jsonOutput(response);
-        await run(child, wanted, call, output, pauses);
+        await run(program, wanted, call, output, pauses);
       },
     },
   ];
-}
-
-function start({ command, stdin }: ExecRequest, cwd: string, env: Record<string, string>): Child {
-  const [file, ...args] = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
-  // A separate process group, so that killing the command also kills everything it started.
-  const child = childProcess().spawn(file ?? "", args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
-  preferForOomKill(child.pid);
-  child.stdin.on("error", () => {});
-  child.stdin.end(stdin ?? "");
-  return child;
 }
 
 interface Output {
@@ -73,63 +54,49 @@ interface Output {
 }
 
 async function run(
-  child: Child,
+  program: Program,
   { timeoutMs }: ExecRequest,
   { response, onGone }: Pick<Call, "response" | "onGone">,
   output: Output,
   pauses: Pick<Pauses, "onBegin">,
 ): Promise<void> {
+  const { stdout, stderr } = program;
   let timedOut = false;
-  const cancelTimeout = timeoutMs === undefined ? undefined : afterRunningTime(timeoutMs, () => ((timedOut = true), killGroup(child)));
-  onGone(() => killGroup(child));
+  const cancelTimeout = timeoutMs === undefined ? undefined : afterRunningTime(timeoutMs, () => ((timedOut = true), killProgram(program)));
+  onGone(() => killProgram(program));
+  const resume = () => {
+    stdout.resume();
+    stderr.resume();
+  };
   // Output that no caller reads is dropped. A command whose pipe is full would stand still, and one whose pipe is closed would end.
   let isRead = true;
   const drop = () => {
     isRead = false;
-    child.stdout.resume();
-    child.stderr.resume();
+    resume();
   };
+  response.on("drain", resume);
   response.on("close", drop);
   using _pauses = pauses.onBegin(() => {
     if (isRead) output.end(PAUSED);
     drop();
   });
-  running.add(child);
-  child.once("close", () => running.delete(child));
-
-  for (const source of ["stdout", "stderr"] as const) {
-    child[source].on("data", (chunk: Buffer) => {
-      if (!isRead || output.write(source, chunk)) return;
-      child.stdout.pause();
-      child.stderr.pause();
-    });
-  }
-  response.on("drain", () => {
-    child.stdout.resume();
-    child.stderr.resume();
-  });
+  const read = (source: "stdout" | "stderr") => (chunk: Buffer) => {
+    if (!isRead || output.write(source, chunk)) return;
+    stdout.pause();
+    stderr.pause();
+  };
+  stdout.on("data", read("stdout"));
+  stderr.on("data", read("stderr"));
 
   const end = await new Promise<EndEvent>((resolve) => {
-    child.once("error", (error) => resolve({ type: "error", message: startFailure(error) }));
-    child.once("exit", (code, signal) => {
-      const exit = { type: "exit", code, signal, ...(timedOut ? { timedOut } : {}) } as const;
-      child.once("close", () => resolve(exit));
-      lingerThen(child, response, () => resolve(exit));
+    program.once("error", (error) => resolve({ type: "error", message: startFailure(error) }));
+    onceOver(program, () => {
+      const { exitCode: code, signalCode: signal } = program;
+      resolve({ type: "exit", code, signal, ...(timedOut ? { timedOut } : {}) });
     });
   });
   cancelTimeout?.();
-  child.stdout.destroy();
-  child.stderr.destroy();
   if (isRead) output.end(end);
-}
-
-// Calls back when the command has produced no output for a while after its exit, and the reader has caught up.
-function lingerThen(child: Child, response: ServerResponse, done: () => void): void {
-  const check = () => (response.writableNeedDrain ? timer.refresh() : done());
-  const timer = setTimeout(check, LINGER_MS);
-  child.stdout.on("data", () => timer.refresh());
-  child.stderr.on("data", () => timer.refresh());
-  child.once("close", () => clearTimeout(timer));
 }
 
 function jsonOutput(response: ServerResponse): Output {
@@ -165,10 +132,6 @@ function textOutput(response: ServerResponse): Output {
       response.end();
     },
   };
-}
-
-function killGroup(child: Child): void {
-  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) signalGroup(child.pid, "SIGKILL");
 }
 
 function startFailure(error: Error & { code?: string; path?: string }): string {

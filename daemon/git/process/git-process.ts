@@ -1,11 +1,8 @@
-import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
-import { childProcess } from "../../processes/child-process.ts";
 import type { Environment } from "../../processes/environment.ts";
 import { upstreamUrls } from "../../io/upstream-urls.ts";
-import { preferForOomKill } from "../../processes/oom-score.ts";
-import { signalGroup } from "../../processes/signal-group.ts";
+import { onceOver, type Program, startProgram, stopProgram } from "../../processes/program.ts";
 import { explainFailure } from "./explain.ts";
 import { createSlots } from "./slots.ts";
 
@@ -40,9 +37,6 @@ export interface GitOutput {
 }
 
 const TIMEOUT_MS = 15_000;
-const KILL_AFTER_MS = 2000;
-// A hook may leave a process in the background that keeps the output open.
-const LINGER_MS = 200;
 const MAX_OUTPUT = 8 * 1024 * 1024;
 const MAX_STDERR = 64 * 1024;
 const READERS = 4;
@@ -77,12 +71,10 @@ export function createGitProcess(root: string, environment: Environment): GitPro
 
 async function run(args: string[], cwd: string, env: Record<string, string>, options: GitOptions): Promise<GitOutput> {
   options.signal?.throwIfAborted();
-  const child = childProcess().spawn("git", [...FIXED, ...args], { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
-  preferForOomKill(child.pid);
-  child.stdin.on("error", () => {});
-  child.stdin.end(options.stdin ?? "");
+  const program = startProgram(["git", ...FIXED, ...args], { cwd, env });
+  program.stdin.end(options.stdin ?? "");
   const shown = upstreamUrls(env);
-  const ended = await collect(child, { ...options, onProgress: (text) => options.onProgress?.(shown(text)) });
+  const ended = await collect(program, { ...options, onProgress: (text) => options.onProgress?.(shown(text)) });
   if (ended.kind === "failed") throw new AppError(ended.code, ended.message === undefined ? {} : { message: ended.message });
   const output = { ...ended.output, stderr: shown(ended.output.stderr) };
   if (output.truncated || (options.expect ?? [0]).includes(output.code)) return output;
@@ -93,7 +85,7 @@ type Ended =
   | { kind: "ended"; output: GitOutput }
   | { kind: "failed"; code: "git_unavailable" | "git_timeout" | "too_large" | "aborted" | "busy"; message?: string };
 
-function collect(child: ChildProcess, options: GitOptions): Promise<Ended> {
+function collect(program: Program, options: GitOptions): Promise<Ended> {
   const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_OUTPUT, onOverflow = "fail", onProgress, signal } = options;
   const chunks: Buffer[] = [];
   let size = 0;
@@ -103,19 +95,19 @@ function collect(child: ChildProcess, options: GitOptions): Promise<Ended> {
 
   const stop = (result: Ended | null) => {
     stopped ??= result;
-    terminate(child);
+    stopProgram(program);
   };
   const timer = setTimeout(() => stop({ kind: "failed", code: "git_timeout" }), timeoutMs);
   const abort = () => stop({ kind: "failed", code: "aborted" });
   signal?.addEventListener("abort", abort);
-  child.stdout?.on("data", (chunk: Buffer) => {
+  program.stdout.on("data", (chunk: Buffer) => {
     if (truncated) return;
     size += chunk.length;
     truncated = size > maxBytes;
     if (!truncated) return void chunks.push(chunk);
     stop(onOverflow === "fail" ? { kind: "failed", code: "too_large", message: "Git has more to report than can be shown" } : null);
   });
-  child.stderr?.on("data", (chunk: Buffer) => {
+  program.stderr.on("data", (chunk: Buffer) => {
     const text = chunk.toString();
     // The end has the reason.
     stderr = (stderr + text).slice(-MAX_STDERR);
@@ -126,32 +118,13 @@ function collect(child: ChildProcess, options: GitOptions): Promise<Ended> {
     const finish = (result: Ended) => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
-      child.stdout?.destroy();
-      child.stderr?.destroy();
       resolve(stopped ?? result);
     };
-    child.once("error", (error: NodeJS.ErrnoException) =>
+    program.once("error", (error: NodeJS.ErrnoException) =>
       finish({ kind: "failed", code: error.code === "ENOENT" ? "git_unavailable" : "busy" }),
     );
-    child.once("exit", (code) => {
-      const end = () => finish({ kind: "ended", output: { code: code ?? -1, stdout: Buffer.concat(chunks), stderr, truncated } });
-      // On a busy machine the timer may be due before output that has arrived long ago was read, so it waits for that.
-      const wait = (seen: number): NodeJS.Timeout =>
-        setTimeout(() => setImmediate(() => (size === seen ? end() : (linger = wait(size)))), LINGER_MS);
-      let linger = wait(size);
-      child.once("close", () => {
-        clearTimeout(linger);
-        end();
-      });
-    });
+    onceOver(program, () =>
+      finish({ kind: "ended", output: { code: program.exitCode ?? -1, stdout: Buffer.concat(chunks), stderr, truncated } }),
+    );
   });
-}
-
-// SIGTERM first, so that git removes its lock files.
-function terminate(child: ChildProcess): void {
-  const { pid } = child;
-  if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  signalGroup(pid, "SIGTERM");
-  const timer = setTimeout(() => signalGroup(pid, "SIGKILL"), KILL_AFTER_MS);
-  child.once("exit", () => clearTimeout(timer));
 }

@@ -1,0 +1,69 @@
+import type { ChildProcessByStdio } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { childProcess } from "./child-process.ts";
+import { preferForOomKill } from "./oom-score.ts";
+import { signalGroup } from "./signal-group.ts";
+
+// A program that the daemon has started. It leads a process group, so that ending it also ends everything it started.
+export type Program = ChildProcessByStdio<Writable, Readable, Readable>;
+
+const running = new Set<Program>();
+process.on("exit", () => running.forEach(killProgram));
+
+export function startProgram([file = "", ...args]: string[], { cwd, env }: { cwd: string; env: Record<string, string> }): Program {
+  const program = childProcess().spawn(file, args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  preferForOomKill(program.pid);
+  // It may end before it has read its input.
+  program.stdin.on("error", () => {});
+  running.add(program);
+  program.once("exit", () => running.delete(program));
+  program.once("error", () => running.delete(program));
+  return program;
+}
+
+export const hasExited = ({ exitCode, signalCode }: Program): boolean => exitCode !== null || signalCode !== null;
+
+// No-op if the program has exited: its number may belong to another process.
+export function signalProgram(program: Program, signal: NodeJS.Signals): void {
+  if (program.pid !== undefined && !hasExited(program)) signalGroup(program.pid, signal);
+}
+
+export const killProgram = (program: Program): void => signalProgram(program, "SIGKILL");
+
+// Lets the program end by itself first, for example to remove its lock files.
+export function stopProgram(program: Program): void {
+  if (hasExited(program)) return;
+  signalProgram(program, "SIGTERM");
+  const timer = setTimeout(killProgram, STOP_GRACE_MS, program);
+  program.once("exit", () => clearTimeout(timer));
+}
+
+const STOP_GRACE_MS = 2000;
+const LINGER_MS = 100;
+
+// Calls back when the program has exited and its output has been read. Processes that it left in the background keep running and may
+// keep the output open: it is over when nothing came for a while, unless the reader has paused it.
+export function onceOver(program: Program, callback: () => void): void {
+  program.once("exit", () => {
+    let hasNews = false;
+    const timer = setTimeout(() => {
+      hasNews = false;
+      // On a busy machine, output that arrived long ago is read only after the timer.
+      setImmediate(() => (hasNews || program.stdout.isPaused() ? timer.refresh() : over()));
+    }, LINGER_MS);
+    const note = () => {
+      hasNews = true;
+      timer.refresh();
+    };
+    const over = () => {
+      clearTimeout(timer);
+      program.off("close", over);
+      program.stdout.destroy();
+      program.stderr.destroy();
+      callback();
+    };
+    program.stdout.on("data", note);
+    program.stderr.on("data", note);
+    program.once("close", over);
+  });
+}
