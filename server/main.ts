@@ -60,7 +60,7 @@ import { readUserSettings, writeUserSettings } from "./store/partners/user-setti
 import { hasSupportVisit } from "./store/session-logs/openings.ts";
 import { countByState, readQuotaUse } from "./store/sessions/count.ts";
 import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
-import { isAtHome } from "./store/sessions/session.ts";
+import { isAtSite } from "./store/sessions/session.ts";
 import { readViewBySandbox } from "./store/sessions/view.ts";
 import { readBacklog, type WebhookBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
@@ -132,21 +132,21 @@ export async function startServer(
         }),
       )
     : undefined;
-  const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
+  const site = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
   const records = driver.traits.hostBound ? createSessionRecords(config.dataDir, log) : NO_RECORDS;
   const { quarantineMs } = config;
-  await matchStore({ store, driver, records, home, quarantineMs, dataDir: config.dataDir, log }, { quarantineUnknown });
+  await matchStore({ store, driver, records, site, quarantineMs, dataDir: config.dataDir, log }, { quarantineUnknown });
   // After that, because a refused start must not replace the key of the right store.
   const demo = await seedDemo({ store, clock, config });
   // Needed before the server listens, because launch URLs contain it.
   const port = config.port === 0 ? await freePort(config.host) : config.port;
   const baseUrl = baseUrlOf(config, port);
   const ownPorts = [port, ...(config.egressListen === null ? [] : [Number(config.egressListen.split(":").at(-1))])];
-  const servers = opening.use(await openServerDirectory({ store, host: home.host, baseUrl, clock, log }));
+  const servers = opening.use(await openServerDirectory({ store, host: site.host, baseUrl, clock, log }));
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
     const access = await readSandboxAccess(store, sandboxId);
     if (!access) throw new AppError("sandbox_unreachable");
-    if (!isAtHome(access, home)) throw await servers.elsewhere(access.home);
+    if (!isAtSite(access, site)) throw await servers.elsewhere(access.site);
     return secrets.open(access.sealedToken, sandboxId);
   };
   const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
@@ -182,7 +182,7 @@ export async function startServer(
 
   opening.use(createEgressLog({ store, egress, clock, log }));
   const sandboxMeter = createSandboxMeter({ driver, links, templates });
-  const meter = opening.use(createUsageSampler({ store, meter: sandboxMeter, home, egress, clock, log }));
+  const meter = opening.use(createUsageSampler({ store, meter: sandboxMeter, site, egress, clock, log }));
   const sessionServices = opening.use(
     createSessionServices({
       store,
@@ -196,7 +196,7 @@ export async function startServer(
       secrets,
       clock,
       log,
-      host: home.host,
+      host: site.host,
       servers,
       disk,
       rules: config,
@@ -216,7 +216,7 @@ export async function startServer(
   const { sessions, snapshots } = sessionServices;
   registerPoolMetrics(registry, sessionServices.pool);
 
-  const openings = opening.use(createOpeningLog({ store, home, clock, log }));
+  const openings = opening.use(createOpeningLog({ store, site, clock, log }));
   const keys = opening.use(createAuthenticator({ store, clock, log }));
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
   const isTrustedProxy = createProxyTrust(config.trustedProxies);
@@ -270,7 +270,7 @@ export async function startServer(
       endpoints,
       ownKeys: createOwnKeys({ store, clock, onChange: keys.forget }),
       usage: createUsageReports({ store, clock, prices: config }),
-      volumes: createVolumes({ store, driver, home, clock, limits: { volumes: config.maxVolumes, volumesMb: config.maxVolumesGb * 1024 } }),
+      volumes: createVolumes({ store, driver, site, clock, limits: { volumes: config.maxVolumes, volumesMb: config.maxVolumesGb * 1024 } }),
       templates,
       store,
       secrets,
@@ -296,10 +296,10 @@ export async function startServer(
           webhooks: toConsoleBacklog(await readBacklog(store.db, clock.now())),
           machine: { ...(await readMachine(config.dataDir)), disk: disk?.level() ?? "enough" },
         }),
-        readStats: (session) => (isAtHome(session, home) ? readStats(sandboxMeter, session) : Promise.resolve(null)),
+        readStats: (session) => (isAtSite(session, site) ? readStats(sandboxMeter, session) : Promise.resolve(null)),
         poolTargets: sessionServices.pool.targets,
         examine: async () =>
-          (await examineServer(config, { store, driver, home })).map((finding) => ({ ...finding, cure: finding.cure ?? null })),
+          (await examineServer(config, { store, driver, site })).map((finding) => ({ ...finding, cure: finding.cure ?? null })),
       },
       mount: gateway,
       maxConnections: maxConnectionsFor(openFiles),

@@ -114,7 +114,7 @@ async function list(options: Options): Promise<void> {
 async function showOne(id: string, options: Options): Promise<void> {
   await withStore(async ({ store }) => {
     const session = await getSession(store.db, id);
-    const { home, expiresAtMs, createdAtMs } = session;
+    const { site, expiresAtMs, createdAtMs } = session;
     const modelTokens = await modelUsageOf(store.db, session.id);
     show(options, { ...sessionJson(session), modelTokens }, () =>
       facts([
@@ -124,7 +124,7 @@ async function showOne(id: string, options: Options): Promise<void> {
         ["user", clean(session.externalUserId ?? "", 200)],
         ["status", stateText(session)],
         ["template", session.template],
-        ["driver", `${home.driver}${home.host === null ? "" : ` on ${home.host}`}`],
+        ["driver", `${site.driver}${site.host === null ? "" : ` on ${site.host}`}`],
         ["created", `${isoOf(createdAtMs)} (${relative(createdAtMs)})`],
         ["times out", expiresAtMs === null ? orDash(null) : `${isoOf(expiresAtMs)} (${relative(expiresAtMs)})`],
         ["idle timeout", session.idleTimeoutMs === null ? orDash(null) : describeMs(session.idleTimeoutMs)],
@@ -194,8 +194,8 @@ const sessionJson = (session: SessionDetails) => ({
   status: session.status,
   state: session.state,
   template: session.template,
-  driver: session.home.driver,
-  host: session.home.host,
+  driver: session.site.driver,
+  host: session.site.host,
   metadata: session.metadata,
   timeoutMs: session.timeoutMs,
   idleTimeoutMs: session.idleTimeoutMs,

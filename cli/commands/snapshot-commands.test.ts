@@ -12,7 +12,7 @@ test("a snapshot is listed, adopted and deleted", async () => {
   const nowMs = Date.now();
   const id = newId("snp", nowMs);
   const lease = { owner: "server", untilMs: nowMs };
-  const home = { driver: "process", host: "here" };
+  const site = { driver: "process", host: "here" };
   await using store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
   const row = {
     id,
@@ -21,7 +21,7 @@ test("a snapshot is listed, adopted and deleted", async () => {
     purpose: "keep",
     name: "first",
     template: "default",
-    home,
+    site,
     lease,
     nowMs,
   } as const;

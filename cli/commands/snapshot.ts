@@ -108,7 +108,7 @@ const snapshotJson = (snapshot: StoredSnapshot) => ({
   sessionId: snapshot.sessionId,
   template: snapshot.template,
   bytes: snapshot.bytes,
-  driver: snapshot.home.driver,
-  host: snapshot.home.host,
+  driver: snapshot.site.driver,
+  host: snapshot.site.host,
   createdAt: isoOf(snapshot.createdAtMs),
 });

@@ -102,13 +102,13 @@ async function remove(id: string, options: Options): Promise<void> {
 const usersText = ({ usedBy }: VolumeView): string =>
   orDash(usedBy.map(({ sessionId, mode }) => `${sessionId} (${mode})`).join(", ") || null);
 
-const volumeJson = ({ id, partnerId, name, sizeMb, createdAtMs, home, usedBy }: VolumeView) => ({
+const volumeJson = ({ id, partnerId, name, sizeMb, createdAtMs, site, usedBy }: VolumeView) => ({
   volumeId: id,
   partnerId,
   name,
   sizeMb,
-  driver: home?.driver ?? null,
-  host: home?.host ?? null,
+  driver: site?.driver ?? null,
+  host: site?.host ?? null,
   createdAt: isoOf(createdAtMs),
   usedBy,
 });

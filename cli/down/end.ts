@@ -31,7 +31,7 @@ export async function endInstallation(config: Config, { store: existing, engines
 
 async function endKnown(
   store: Store,
-  { driver, home }: Engine,
+  { driver, site }: Engine,
   fate: Fate,
   { sharesStore, ...shared }: { secrets: Secrets; templates: Templates; sharesStore: boolean },
 ): Promise<EndedSandboxes> {
@@ -41,8 +41,8 @@ async function endKnown(
     store,
     driver,
     links,
-    home,
-    hasReplicas: sharesStore && home.host === null,
+    site,
+    hasReplicas: sharesStore && site.host === null,
     clock: systemClock,
     log: silentLog,
   });

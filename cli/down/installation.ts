@@ -7,7 +7,7 @@ import { hostNameFile } from "@berth/server/data-folder/claim-host.ts";
 import { silentLog } from "@berth/server/log.ts";
 import type { Store } from "@berth/server/store/open.ts";
 import { driversInUse, isSandboxOwned, sessionsInState } from "@berth/server/store/sessions/read.ts";
-import { SESSION_STATES, statusOf, type Home } from "@berth/server/store/sessions/session.ts";
+import { SESSION_STATES, statusOf, type Site } from "@berth/server/store/sessions/session.ts";
 import { findStore } from "../installation/existing-store.ts";
 
 // The sandboxes of this installation, by driver.
@@ -19,7 +19,7 @@ export interface Installation extends AsyncDisposable {
 
 export interface Engine {
   driver: Driver;
-  home: Home;
+  site: Site;
   counts: Counts;
 }
 
@@ -50,8 +50,8 @@ export async function openInstallation(config: Config, { tolerant }: { tolerant:
   for (const name of await driversOf(config, store, host)) {
     // The address of the server does not matter for stopping its sandboxes.
     const driver = opening.use(await openDriver({ ...config, driver: name, allowUnisolated: true }, silentLog));
-    const home = { driver: driver.name, host: driver.traits.hostBound ? host : null };
-    engines.push({ driver, home, counts: await count(store, driver, home) });
+    const site = { driver: driver.name, host: driver.traits.hostBound ? host : null };
+    engines.push({ driver, site, counts: await count(store, driver, site) });
   }
   const opened = opening.move();
   return { store, engines, [Symbol.asyncDispose]: () => opened.disposeAsync() };
@@ -67,10 +67,10 @@ async function driversOf(config: Config, store: Store | null, host: string): Pro
 const firstUsable = async (config: Config): Promise<string | undefined> =>
   (await probeDrivers({ ...config, allowUnisolated: true })).find(({ usable }) => usable)?.driver;
 
-async function count(store: Store | null, driver: Driver, home: Home): Promise<Counts> {
+async function count(store: Store | null, driver: Driver, site: Site): Promise<Counts> {
   const counts: Counts = { running: 0, frozen: 0, hibernated: 0, blank: 0, unknown: 0 };
   const living = SESSION_STATES.filter((state) => state !== "destroyed");
-  const sessions = store ? await sessionsInState(store.db, home, living) : [];
+  const sessions = store ? await sessionsInState(store.db, site, living) : [];
   for (const session of sessions) {
     const status = statusOf(session);
     if (status === null) counts.blank++;

@@ -44,7 +44,7 @@ export function describePlan({ config, server, installation: { engines, store },
       ? [`- ${count(unknown, "sandbox", "sandboxes")} that the store does not know ${store || deleting ? "are removed" : "are stopped"}`]
       : []),
     ...(deleting ? [shared ? "- its keys are deleted; the PostgreSQL database stays" : "- the database and the keys are deleted"] : []),
-    ...(engines.some(({ home }) => home.host === null)
+    ...(engines.some(({ site }) => site.host === null)
       ? ["Stop other servers of this installation first. Otherwise they start sandboxes again."]
       : shared
         ? ["Sandboxes on other machines of this installation keep running."]

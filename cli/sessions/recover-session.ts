@@ -75,10 +75,10 @@ const recoveredText = ({ session, hasSecrets }: Recovered) =>
 
 function listAll(entries: Quarantined[], options: RecoverArguments): void {
   const rows = entries.map((entry) => ({ ...entry, record: entry.session === null ? null : (JSON.parse(entry.session) as SessionRecord) }));
-  const json = rows.map(({ id, home, record, foundAtMs, deleteAtMs }) => ({
+  const json = rows.map(({ id, site, record, foundAtMs, deleteAtMs }) => ({
     sandboxId: id,
-    driver: home.driver,
-    host: home.host,
+    driver: site.driver,
+    host: site.host,
     sessionId: record?.sessionId ?? null,
     partner: record?.owner.partnerId ?? null,
     externalUserId: record?.owner.externalUserId ?? null,

@@ -7,7 +7,7 @@ import { openDriver } from "@berth/server/drivers/index.ts";
 import { silentLog } from "@berth/server/log.ts";
 import type { Store } from "@berth/server/store/open.ts";
 import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
-import { isAtHome, type Home } from "@berth/server/store/sessions/session.ts";
+import { isAtSite, type Site } from "@berth/server/store/sessions/session.ts";
 import { createSandboxMeter } from "@berth/server/usage/sandbox-meter.ts";
 import { openDaemonLinks, openSecrets } from "../installation/daemon-access.ts";
 import { readTemplates } from "../installation/templates.ts";
@@ -30,7 +30,7 @@ const STATS_TIMEOUT_MS = 5_000;
 export async function openSampler(config: Config, store: Store, clock: Clock, limit: number): Promise<Sampler> {
   const driver = await openDriver({ ...config, allowUnisolated: true }, silentLog);
   const host = driver.traits.hostBound ? (await readFile(hostNameFile(config.dataDir), "utf8").catch(() => "")).trim() : null;
-  const home: Home = { driver: driver.name, host };
+  const site: Site = { driver: driver.name, host };
   const links = openDaemonLinks({ store, driver, secrets: await openSecrets(config) });
   const meter = createSandboxMeter({ driver, links, templates: readTemplates(config) });
   let before = new Map<string, { cpuMs: number; atMs: number }>();
@@ -50,7 +50,7 @@ export async function openSampler(config: Config, store: Store, clock: Clock, li
       const now = new Map<string, { cpuMs: number; atMs: number }>();
       const measured = await Promise.all(
         sessions.map(async (session) => {
-          const stats = isAtHome(session, home) ? await statsOf(session) : null;
+          const stats = isAtSite(session, site) ? await statsOf(session) : null;
           const last = before.get(session.sandboxId);
           const atMs = clock.now();
           if (stats?.cpuMs != null) now.set(session.sandboxId, { cpuMs: stats.cpuMs, atMs });

@@ -1,7 +1,7 @@
 import type { Driver } from "../drivers/driver.ts";
 import { compare, type Difference } from "../sessions/background/differences.ts";
 import type { Store } from "../store/open.ts";
-import type { Home } from "../store/sessions/session.ts";
+import type { Site } from "../store/sessions/session.ts";
 import type { Finding } from "./finding.ts";
 
 const MEANINGS: Record<Difference["kind"], string> = {
@@ -21,16 +21,16 @@ const MAX_LISTED = 100;
 export interface CompareParts {
   store: Store;
   driver: Pick<Driver, "list">;
-  home: Home;
+  site: Site;
 }
 
 // Compares the sandboxes of the engine with the store.
-export async function compareSandboxes({ store, driver, home }: CompareParts): Promise<Finding[]> {
+export async function compareSandboxes({ store, driver, site }: CompareParts): Promise<Finding[]> {
   const topic = "sandboxes";
   try {
     const malformed: Finding[] = [];
     const onMalformed = ({ problem }: { problem: string }) => void malformed.push({ topic, state: "note", text: problem });
-    const differences = await compare({ store, driver, home, onMalformed });
+    const differences = await compare({ store, driver, site, onMalformed });
     const { length: total } = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
     if (differences.length + malformed.length === 0) return [{ topic, state: "good", text: `${total}, as in the store` }];
     return [

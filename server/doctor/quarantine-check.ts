@@ -4,13 +4,13 @@ import type { Driver } from "../drivers/driver.ts";
 import { readInstallationFact } from "../store/facts.ts";
 import type { Store } from "../store/open.ts";
 import { listQuarantined, type Quarantined } from "../store/quarantine.ts";
-import type { Home } from "../store/sessions/session.ts";
+import type { Site } from "../store/sessions/session.ts";
 import type { Finding } from "./finding.ts";
 
 export interface QuarantineParts {
   store: Store;
   driver: Pick<Driver, "stats">;
-  home: Home;
+  site: Site;
 }
 
 const MAX_LISTED = 100;
@@ -18,8 +18,8 @@ const STATS_TIMEOUT_MS = 5_000;
 const MIB = 2 ** 20;
 
 // How much is in quarantine, and until when it is kept. No finding if it is empty.
-export async function checkQuarantine({ store, driver, home }: QuarantineParts): Promise<Finding[]> {
-  const entries = await listQuarantined(store.db, home);
+export async function checkQuarantine({ store, driver, site }: QuarantineParts): Promise<Finding[]> {
+  const entries = await listQuarantined(store.db, site);
   if (entries.length === 0) return [];
   const sizes = await Promise.all(entries.slice(0, MAX_LISTED).map((entry) => sizeOf(driver, entry)));
   const known = sizes.filter((bytes) => bytes !== null);

@@ -5,7 +5,7 @@ import type { Log } from "../log.ts";
 import type { Store } from "../store/open.ts";
 import type { Db } from "../store/schema.ts";
 import { endOpenings, insertOpenings, MAX_OPENINGS, setOpeningEnd, type Opening } from "../store/session-logs/openings.ts";
-import type { Home } from "../store/sessions/session.ts";
+import type { Site } from "../store/sessions/session.ts";
 import { shortenAgent } from "./shorten-agent.ts";
 
 // Records who opened which session: one row for each launch URL that was used, with the time when its last page was closed. Rows
@@ -31,7 +31,7 @@ export interface NewOpening extends OpeningId {
 
 export interface OpeningLogDeps {
   store: Store;
-  home: Home;
+  site: Site;
   clock: Clock;
   log: Log;
 }
@@ -47,7 +47,7 @@ interface Pages extends OpeningId {
   endedAt: number;
 }
 
-export function createOpeningLog({ store, home, clock, log }: OpeningLogDeps): OpeningLog {
+export function createOpeningLog({ store, site, clock, log }: OpeningLogDeps): OpeningLog {
   let added: Omit<Opening, "endedAt">[] = [];
   // The openings with connected pages, and those that changed since the last flush.
   const pages = new Map<string, Pages>();
@@ -90,7 +90,7 @@ export function createOpeningLog({ store, home, clock, log }: OpeningLogDeps): O
   const logFailure = (work: () => Promise<void>) =>
     runWork(WORK, work).catch((error: unknown) => log.warn("openings.failed", { error: String(error) }));
   // On a cluster, other servers may hold pages of the same sessions.
-  flushing = home.host === null ? Promise.resolve() : logFailure(() => endOpenings(store.db, home, clock.now()));
+  flushing = site.host === null ? Promise.resolve() : logFailure(() => endOpenings(store.db, site, clock.now()));
   const timer = clock.every(FLUSH_MS, () => logFailure(flush));
 
   return {

@@ -16,13 +16,13 @@ import { createOpeningLog } from "./opening-log.ts";
 import { shortenAgent } from "./shorten-agent.ts";
 
 const NOW = Date.UTC(2030, 0, 10);
-const HOME = { driver: "process", host: "one" };
+const SITE = { driver: "process", host: "one" };
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0";
 
 onBothEngines("the logs of sessions", (databases) => {
   async function addSession(store: Store) {
     await insertPartner(store.db, { id: "acme", createdAt: 0 }).catch(() => false);
-    return insertSessionRow(store.db, sessionRow(NOW, { driver: HOME.driver, host: HOME.host }));
+    return insertSessionRow(store.db, sessionRow(NOW, { driver: SITE.driver, host: SITE.host }));
   }
 
   test("an opening is one row from its launch to the end of its last page, and a new server ends those of a dead one", async () => {
@@ -30,7 +30,7 @@ onBothEngines("the logs of sessions", (databases) => {
     await using store = await database.open();
     const { id: sessionId } = await addSession(store);
     const clock = createTestClock(NOW);
-    const log = createOpeningLog({ store, home: HOME, clock, log: silentLog });
+    const log = createOpeningLog({ store, site: SITE, clock, log: silentLog });
     const openedAt = clock.now();
     log.add({ sessionId, openedAt, address: "192.0.2.1", userAgent: FIREFOX, role: null, name: "Ada Lovelace" });
     const [first, second] = [log.connect({ sessionId, openedAt }), log.connect({ sessionId, openedAt })];
@@ -47,12 +47,12 @@ onBothEngines("the logs of sessions", (databases) => {
     expect(await openingsOf(store.db, sessionId)).toMatchObject([{ ...opening, endedAt: NOW + 30 * SECOND }]);
 
     // The same page connects again, to a server that dies.
-    const dying = createOpeningLog({ store, home: HOME, clock, log: silentLog });
+    const dying = createOpeningLog({ store, site: SITE, clock, log: silentLog });
     dying.connect({ sessionId, openedAt });
     await dying.flush();
     expect(await openingsOf(store.db, sessionId)).toMatchObject([{ endedAt: null }]);
     await clock.advance(10 * SECOND);
-    const next = createOpeningLog({ store, home: HOME, clock, log: silentLog });
+    const next = createOpeningLog({ store, site: SITE, clock, log: silentLog });
     await next[Symbol.asyncDispose]();
     expect(await openingsOf(store.db, sessionId)).toMatchObject([{ endedAt: NOW + 40 * SECOND }]);
 
@@ -66,7 +66,7 @@ onBothEngines("the logs of sessions", (databases) => {
     await using store = await database.open();
     const { id: sessionId, sandbox_id: sandboxId } = await addSession(store);
     const clock = createTestClock(NOW);
-    await using openings = createOpeningLog({ store, home: HOME, clock, log: silentLog });
+    await using openings = createOpeningLog({ store, site: SITE, clock, log: silentLog });
     for (let at = 0; at < 250; at++) {
       openings.add({ sessionId, openedAt: NOW + at, address: "192.0.2.1", userAgent: "curl/8", role: null, name: null });
       if (at % 50 === 0) await openings.flush();

@@ -11,7 +11,7 @@ import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/sessions/list.ts";
 import { idleTimes } from "../store/sessions/idle.ts";
 import { findSession } from "../store/sessions/read.ts";
-import { isAtHome, isInStep, isPartnerSession, statusOf, type Home, type PartnerSession, type Session } from "../store/sessions/session.ts";
+import { isAtSite, isInStep, isPartnerSession, statusOf, type Site, type PartnerSession, type Session } from "../store/sessions/session.ts";
 import { readView, readViewBySandbox, viewOf } from "../store/sessions/view.ts";
 import type { SessionChanges } from "../store/sessions/write.ts";
 import { limitTemplate } from "../session-limits.ts";
@@ -39,7 +39,7 @@ export interface SessionsDeps {
   driver: Pick<Driver, "name" | "traits" | "volumes">;
   templates: Templates;
   capacity: Capacity;
-  home: Home;
+  site: Site;
   secrets: Secrets;
   clock: Clock;
   changes: Changes;
@@ -59,7 +59,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     driver,
     templates,
     capacity,
-    home,
+    site,
     secrets,
     clock,
     changes,
@@ -106,7 +106,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const view = answer(session, outcome);
       if (view) return view;
       if (call.trigger === "wake" && !session.autoResume && statusOf(session) === "paused") throw new AppError("session_paused");
-      if (!isAtHome(session, home)) throw await servers.elsewhere(session.home);
+      if (!isAtSite(session, site)) throw await servers.elsewhere(session.site);
       const ended = outcome.do === "enter" ? await runStep(session, call) : await awaitStep(session, outcome, call);
       if (ended) return visible(ended);
     }

@@ -11,7 +11,7 @@ import type { Store } from "../store/open.ts";
 import { countPausedTooLong } from "../store/sessions/due.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
 import { setMissingTimeoutActions } from "../store/sessions/rules.ts";
-import { isPartnerSession, type Home, type Session } from "../store/sessions/session.ts";
+import { isPartnerSession, type Site, type Session } from "../store/sessions/session.ts";
 import { countTakenBefore, findSnapshot } from "../store/snapshots/read.ts";
 import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
@@ -105,7 +105,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     records = NO_RECORDS,
     observer = ignoreAll,
   } = deps;
-  const home: Home = { driver: driver.name, host };
+  const site: Site = { driver: driver.name, host };
   // A process that died and its successor are different owners.
   const owner = randomBytes(8).toString("hex");
   const changes = createChanges();
@@ -118,48 +118,48 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     requireReady: (id) => requireReady(store.db, id),
     snapshotBytes: async (id) => (await findSnapshot(store.db, id))?.bytes ?? null,
   });
-  const capacity = createCapacity(home, store.engine, { ...deps.capacity, disk });
+  const capacity = createCapacity(site, store.engine, { ...deps.capacity, disk });
   const onChange = (session: Session) => {
     records.note(session);
     changes.announce(session);
   };
   const transitions = createTransitions({ store, owner, leaseMs: LEASE_MS, clock, onChange });
   const steps = createSteps({ transitions, actions, stepTimeoutMs, clock, log, observer });
-  const pool = createPool({ ...deps, observer, transitions, steps, capacity, home, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
-  const placement = createPlacement({ ...deps, steps, capacity, home, pool, lease: transitions.lease });
-  const sessions = createSessions({ ...deps, disk, observer, transitions, steps, capacity, home, changes, placement, pool });
-  const quarantine = createQuarantine({ store, driver, egress, records, home, quarantineMs: deps.rules.quarantineMs, clock, log });
-  const reconcile = createReconcile({ ...deps, quarantine, transitions, steps, home, owner, onFound: observer.found });
-  const reconcileVolumes = createReconcileVolumes({ store, driver, quarantine, home, log, onFound: observer.found });
-  const timed = { store, home, clock, log };
+  const pool = createPool({ ...deps, observer, transitions, steps, capacity, site, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
+  const placement = createPlacement({ ...deps, steps, capacity, site, pool, lease: transitions.lease });
+  const sessions = createSessions({ ...deps, disk, observer, transitions, steps, capacity, site, changes, placement, pool });
+  const quarantine = createQuarantine({ store, driver, egress, records, site, quarantineMs: deps.rules.quarantineMs, clock, log });
+  const reconcile = createReconcile({ ...deps, quarantine, transitions, steps, site, owner, onFound: observer.found });
+  const reconcileVolumes = createReconcileVolumes({ store, driver, quarantine, site, log, onFound: observer.found });
+  const timed = { store, site, clock, log };
   const pausedRetention = createRetentionHold({
     ...timed,
     setting: "BERTH_PAUSED_DAYS",
     retentionMs: deps.rules.pausedMs,
-    countDue: (beforeMs) => countPausedTooLong(store.db, home, beforeMs),
+    countDue: (beforeMs) => countPausedTooLong(store.db, site, beforeMs),
   });
   const snapshotRetention = createRetentionHold({
     ...timed,
     setting: "BERTH_SNAPSHOT_DAYS",
     retentionMs: deps.snapshotLimits.snapshotRetentionMs,
-    countDue: (beforeMs) => countTakenBefore(store.db, home, beforeMs),
+    countDue: (beforeMs) => countTakenBefore(store.db, site, beforeMs),
   });
-  const schedule = createSchedule({ ...deps, disk, transitions, steps, capacity, home, retention: pausedRetention });
+  const schedule = createSchedule({ ...deps, disk, transitions, steps, capacity, site, retention: pausedRetention });
   const activity = createActivity({ store, clock, log });
   const agentActivity = createAgentActivity({ links, clock });
-  const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, home, clock, log });
-  const busySandboxes = createBusySandboxes({ store, driver, templates, activity, agentActivity, home, clock });
-  const setups = followSetups({ ...deps, transitions, steps, changes, home });
+  const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, site, clock, log });
+  const busySandboxes = createBusySandboxes({ store, driver, templates, activity, agentActivity, site, clock });
+  const setups = followSetups({ ...deps, transitions, steps, changes, site });
   const { snapshots, tidy } = createSnapshotServices({
     ...deps,
     disk,
     quarantine,
-    home,
+    site,
     owner,
     retention: snapshotRetention,
     onFound: observer.found,
   });
-  const diskPauses = createDiskPauses({ store, steps, home, disk, capacity, log });
+  const diskPauses = createDiskPauses({ store, steps, site, disk, capacity, log });
   const timers: AsyncDisposable[] = [];
 
   const logFailure = (name: string, work: () => Promise<unknown>) => () =>
@@ -170,7 +170,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
 
   // The egress of sandboxes that outlived the last server closed with it.
   async function reopenEgress(): Promise<void> {
-    for (const session of await sessionsInState(store.db, home, ["warm", "running", "thawing", "rebuilding"])) {
+    for (const session of await sessionsInState(store.db, site, ["warm", "running", "thawing", "rebuilding"])) {
       const template = templates.get(session.template);
       if (template) await egress.open(session.sandboxId, isPartnerSession(session) ? limitTemplate(template, session) : template);
     }
@@ -206,12 +206,12 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       await snapshotRetention.begin();
       await reopenEgress();
       // Calls do not wait for this: a session in a step that a dead server left answers like one in any other step. On one
-      // machine every earlier process of this home is dead, whatever its leases say. In a cluster it may be alive.
+      // machine every earlier process of this site is dead, whatever its leases say. In a cluster it may be alive.
       const repairing = logFailure("reconcile", async () => {
         const predecessors = host !== null;
         await Promise.all([reconcile.run({ predecessors }), tidy.finishAbandoned({ predecessors }).then(tidy.keepUnknown)]);
         await reconcileVolumes();
-        await completeRecords({ store, driver, records, home });
+        await completeRecords({ store, driver, records, site });
       })().then(pool.fillSoon);
       // A driver whose sandboxes see at once that the disk is full needs no pauses.
       if (driver.unwrittenBytes) timers.push(...watchDisk());

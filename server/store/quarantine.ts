@@ -1,13 +1,13 @@
 import type { Selectable } from "kysely";
 import type { Db, QuarantineTable } from "./schema.ts";
-import type { Home } from "./sessions/session.ts";
+import type { Site } from "./sessions/session.ts";
 
 // Files of people whose row is missing: a sandbox, a snapshot or a volume that the engine has and the store does not know. They stay
 // where they are until their time is over.
 export interface Quarantined {
   kind: QuarantineKind;
   id: string;
-  home: Home;
+  site: Site;
   // JSON of the session that the sandbox had, as far as it is known (sessions/quarantine/session-records.ts).
   session: string | null;
   foundAtMs: number;
@@ -18,20 +18,20 @@ export interface Quarantined {
 export type QuarantineKind = QuarantineTable["kind"];
 
 // No-op if it is there already: its time is not changed.
-export async function addQuarantined(db: Db, { kind, id, home, session, foundAtMs, deleteAtMs }: Quarantined): Promise<boolean> {
+export async function addQuarantined(db: Db, { kind, id, site, session, foundAtMs, deleteAtMs }: Quarantined): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto("quarantine")
-    .values({ kind, id, ...home, session, found_at: foundAtMs, delete_at: deleteAtMs })
+    .values({ kind, id, ...site, session, found_at: foundAtMs, delete_at: deleteAtMs })
     .onConflict((conflict) => conflict.columns(["kind", "id"]).doNothing())
     .executeTakeFirst();
   return numInsertedOrUpdatedRows === 1n;
 }
 
-// The rows of one home, or of all homes, in the order in which they were found.
-export async function listQuarantined(db: Db, home?: Home): Promise<Quarantined[]> {
+// The rows of one site, or of all sites, in the order in which they were found.
+export async function listQuarantined(db: Db, site?: Site): Promise<Quarantined[]> {
   const all = db.selectFrom("quarantine").selectAll().orderBy("found_at").orderBy("id");
   const rows = await (
-    home ? all.where("driver", "=", home.driver).where("host", home.host === null ? "is" : "=", home.host) : all
+    site ? all.where("driver", "=", site.driver).where("host", site.host === null ? "is" : "=", site.host) : all
   ).execute();
   return rows.map(parse);
 }
@@ -45,7 +45,7 @@ export async function takeQuarantined(db: Db, kind: QuarantineKind, id: string):
 const parse = ({ kind, id, driver, host, session, found_at, delete_at }: Selectable<QuarantineTable>): Quarantined => ({
   kind,
   id,
-  home: { driver, host },
+  site: { driver, host },
   session,
   foundAtMs: found_at,
   deleteAtMs: delete_at,

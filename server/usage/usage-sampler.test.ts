@@ -17,7 +17,7 @@ import type { MeterReading } from "./sandbox-meter.ts";
 import { createUsageSampler, type Traffic } from "./usage-sampler.ts";
 
 const TODAY = Date.UTC(2030, 0, 10);
-const HOME = { driver: "process", host: null };
+const SITE = { driver: "process", host: null };
 
 onBothEngines("usage sampler", (databases) => {
   // An engine whose numbers the test sets.
@@ -33,7 +33,7 @@ onBothEngines("usage sampler", (databases) => {
       createUsageSampler({
         store,
         meter: { read: async (id) => stats.get(id) ?? Promise.reject(new Error("gone")) },
-        home: HOME,
+        site: SITE,
         egress: {
           takeTraffic() {
             const taken = traffic;

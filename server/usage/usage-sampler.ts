@@ -4,7 +4,7 @@ import { DAY, SECOND, type Clock } from "../clock.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/open.ts";
-import type { Home, PartnerSession } from "../store/sessions/session.ts";
+import type { Site, PartnerSession } from "../store/sessions/session.ts";
 import {
   addLastSamples,
   addSamples,
@@ -22,14 +22,14 @@ import type { SandboxMeter } from "./sandbox-meter.ts";
 export interface UsageSampler extends AsyncDisposable {
   // Measures a sandbox whose processes are about to end. Never rejects, and writes nothing at once.
   measureLast(session: PartnerSession): Promise<void>;
-  // Measures all running sandboxes of this home, and writes the usage since the last call.
+  // Measures all running sandboxes of this site, and writes the usage since the last call.
   sample(): Promise<void>;
 }
 
 export interface UsageSamplerDeps {
   store: Store;
   meter: SandboxMeter;
-  home: Home;
+  site: Site;
   egress: { takeTraffic(): ReadonlyMap<SandboxId, Traffic> };
   clock: Clock;
   log: Log;
@@ -51,7 +51,7 @@ const KEPT_DAYS = 400;
 const PURGE_BATCH = 1000;
 const WORK = { name: "usage" };
 
-export function createUsageSampler({ store, meter, home, egress, clock, log }: UsageSamplerDeps): UsageSampler {
+export function createUsageSampler({ store, meter, site, egress, clock, log }: UsageSamplerDeps): UsageSampler {
   let last: Sample[] = [];
   // Without processor time, a last sample is not worth the wait for the engine.
   let measuresCpu = true;
@@ -77,7 +77,7 @@ export function createUsageSampler({ store, meter, home, egress, clock, log }: U
     await writeTraffic();
     const sampledAfterMs = clock.now() - SAMPLE_MS / 2;
     for (let after: SamplePosition | null = { partnerId: "", sessionId: "" }; after !== null;) {
-      const page: SamplePage = await sessionsToSample(store.db, home, { after, limit: BATCH, sampledAfterMs });
+      const page: SamplePage = await sessionsToSample(store.db, site, { after, limit: BATCH, sampledAfterMs });
       const samples: Sample[] = [];
       for (let at = 0; at < page.sessions.length; at += PARALLEL) {
         const some = page.sessions.slice(at, at + PARALLEL);

@@ -78,8 +78,8 @@ async function checkSandboxes(config: Config, store: Store): Promise<Finding[]> 
   try {
     await using driver = await openDriver(config, silentLog);
     const host = driver.traits.hostBound ? (await readFile(hostNameFile(config.dataDir), "utf8")).trim() : null;
-    const home = { driver: driver.name, host };
-    return [...(await compareSandboxes({ store, driver, home })), ...(await checkQuarantine({ store, driver, home }))];
+    const site = { driver: driver.name, host };
+    return [...(await compareSandboxes({ store, driver, site })), ...(await checkQuarantine({ store, driver, site }))];
   } catch (error) {
     const text = `could not be compared: ${error instanceof Error ? error.message : String(error)}`;
     return [{ topic: "sandboxes", state: "note", text }];

@@ -64,7 +64,7 @@ async function createOther(): Promise<string[]> {
   const snapshotId = newId("snp", nowMs);
   const snapshot = { sessionId: row.id, purpose: "keep", name: OTHER, template: "default" } as const;
   const lease = { owner: "server", untilMs: nowMs };
-  await insertSnapshot(db, { id: snapshotId, partnerId: OTHER, ...snapshot, home: { driver: "oci", host: null }, lease, nowMs });
+  await insertSnapshot(db, { id: snapshotId, partnerId: OTHER, ...snapshot, site: { driver: "oci", host: null }, lease, nowMs });
   const owner = { session_id: row.id, partner_id: OTHER, external_user_id: OTHER, template: "default" };
   await addUsage(db, [{ ...owner, day: dayOf(nowMs), running_ms: 987_654_000 }]);
   const webhook = (await app.call("POST", "/api/b2b/webhooks", { key, body: { url: `http://127.0.0.1:1/${OTHER}` } })).json as {

@@ -102,7 +102,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     volumes: createVolumes({
       store,
       driver: { name: "process", volumes: { paths: "all", list: async () => [], remove: async () => {} } },
-      home: { driver: "process", host: null },
+      site: { driver: "process", host: null },
       clock,
       limits: { volumes: 3, volumesMb: 1024 },
     }),

@@ -3,7 +3,7 @@ import type { Driver, SandboxSummary } from "../../drivers/driver.ts";
 import type { Store } from "../../store/open.ts";
 import { listQuarantined } from "../../store/quarantine.ts";
 import { findSandboxOwner, sessionsInState, type ListOptions } from "../../store/sessions/read.ts";
-import type { Home, Session } from "../../store/sessions/session.ts";
+import type { Site, Session } from "../../store/sessions/session.ts";
 import { outcomeOf, type Trigger } from "../states/states.ts";
 
 // The differences between the engine's sandboxes and the store. Each kind is a trigger of the table.
@@ -16,23 +16,23 @@ export interface Difference {
 export interface CompareDeps extends ListOptions {
   store: Store;
   driver: Pick<Driver, "list">;
-  home: Home;
+  site: Site;
 }
 
 export const LIST_TIMEOUT_MS = 20_000;
 
 // Changes nothing.
-export async function compare({ store, driver, home, onMalformed }: CompareDeps): Promise<Difference[]> {
+export async function compare({ store, driver, site, onMalformed }: CompareDeps): Promise<Difference[]> {
   // The list comes first: a sandbox is created only after its row, so a sandbox of the list without a row has no owner.
   const sandboxes = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
-  const sessions = await sessionsInState(store.db, home, ["warm", "running", "paused"], { onMalformed });
+  const sessions = await sessionsInState(store.db, site, ["warm", "running", "paused"], { onMalformed });
   const conditions = new Map(sandboxes.map((sandbox) => [sandbox.id, sandbox.condition]));
   const owned = new Set(sessions.map((session) => session.sandboxId));
   const differences = sessions
     .map((session) => findDifference(session, conditions.get(session.sandboxId) ?? "absent"))
     .filter((difference) => difference !== null);
   const unowned = sandboxes.filter((sandbox) => !owned.has(sandbox.id));
-  return [...differences, ...(await orphansAmong(store, home, unowned))];
+  return [...differences, ...(await orphansAmong(store, site, unowned))];
 }
 
 // null if the sandbox is as the session says.
@@ -61,9 +61,9 @@ function kindOf(session: Session, condition: SandboxSummary["condition"]): Diffe
   }
 }
 
-async function orphansAmong(store: Store, home: Home, sandboxes: SandboxSummary[]): Promise<Difference[]> {
+async function orphansAmong(store: Store, site: Site, sandboxes: SandboxSummary[]): Promise<Difference[]> {
   if (sandboxes.length === 0) return [];
-  const quarantined = new Set((await listQuarantined(store.db, home)).map(({ id }) => id));
+  const quarantined = new Set((await listQuarantined(store.db, site)).map(({ id }) => id));
   const orphans: Difference[] = [];
   for (const { id, condition } of sandboxes) {
     const owner = await findSandboxOwner(store.db, id);

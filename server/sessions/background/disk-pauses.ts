@@ -3,7 +3,7 @@ import type { MachineDisk } from "../../disk-space.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
 import { sessionsInState } from "../../store/sessions/read.ts";
-import type { Home, Session } from "../../store/sessions/session.ts";
+import type { Site, Session } from "../../store/sessions/session.ts";
 import type { Capacity } from "../pool/capacity.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import type { Steps } from "../steps/steps.ts";
@@ -17,13 +17,13 @@ export interface DiskPauses {
 export interface DiskPausesDeps {
   store: Store;
   steps: Pick<Steps, "run">;
-  home: Home;
+  site: Site;
   disk: Pick<MachineDisk, "level">;
   capacity: Pick<Capacity, "admit">;
   log: Log;
 }
 
-export function createDiskPauses({ store, steps, home, disk, capacity, log }: DiskPausesDeps): DiskPauses {
+export function createDiskPauses({ store, steps, site, disk, capacity, log }: DiskPausesDeps): DiskPauses {
   // An earlier server may have paused some.
   let hasPaused = true;
   // Sessions that could not be resumed. A call may still do it.
@@ -38,12 +38,12 @@ export function createDiskPauses({ store, steps, home, disk, capacity, log }: Di
   async function pauseAll(): Promise<void> {
     failed.clear();
     hasPaused = true;
-    const running = await sessionsInState(store.db, home, ["running"]);
+    const running = await sessionsInState(store.db, site, ["running"]);
     await Promise.all(running.map((session) => steps.run(session, "disk_full").catch(report(session))));
   }
 
   async function resumeAll(): Promise<void> {
-    const paused = await sessionsInState(store.db, home, ["paused", "hibernating"]);
+    const paused = await sessionsInState(store.db, site, ["paused", "hibernating"]);
     const waiting = paused.filter(({ id, stopReason }) => stopReason === "disk_full" && !failed.has(id));
     hasPaused = waiting.length > 0;
     await forEachConcurrently(waiting, BACKGROUND, async (session) => {

@@ -13,8 +13,8 @@ afterEach(async () => {
 
 async function open(changes: Partial<EndSandboxesDeps> = {}) {
   const services = stack.use(await openTestSessions());
-  const home = { driver: services.driver.name, host: "test" };
-  const ending = createEndSandboxes({ ...services.deps, home, hasReplicas: false, ...changes });
+  const site = { driver: services.driver.name, host: "test" };
+  const ending = createEndSandboxes({ ...services.deps, site, hasReplicas: false, ...changes });
   return { services, ending, conditionOf: (id: never) => services.driver.inspect(id, AbortSignal.timeout(10_000)) };
 }
 
@@ -49,7 +49,7 @@ test("in a cluster, a step of another server is taken over only after its lease 
   await services.store.db.updateTable("sessions").set({ host: null }).execute();
   const running = (await findSession(services.store.db, session.id))!;
   await moveSession(services.store.db, running, "pausing", { lease: { owner: "other", untilMs: services.clock.now() + 60_000 } });
-  const ending = createEndSandboxes({ ...services.deps, home: { driver: "process", host: null }, hasReplicas: true });
+  const ending = createEndSandboxes({ ...services.deps, site: { driver: "process", host: null }, hasReplicas: true });
 
   let settled = false;
   const ended = ending.pauseAll().finally(() => (settled = true));
@@ -64,12 +64,12 @@ test("a sandbox that cannot be ended is reported, and the others are ended anywa
   const stuck = await services.sessions.create(services.acme, aRequest());
   const other = await services.sessions.create(services.acme, aRequest());
   const { driver } = services;
-  const home = { driver: driver.name, host: "test" };
+  const site = { driver: driver.name, host: "test" };
   const hibernate: typeof driver.hibernate = (id, signal) =>
     id === stuck.sandboxId ? Promise.reject(new Error("the engine is down")) : driver.hibernate(id, signal);
   const { failures, paused } = await createEndSandboxes({
     ...services.deps,
-    home,
+    site,
     hasReplicas: false,
     driver: { ...driver, hibernate },
   }).pauseAll();

@@ -9,7 +9,7 @@ import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
 import { takeQuarantined } from "../../store/quarantine.ts";
 import { findSession, findSessionBySandbox, sessionsInState } from "../../store/sessions/read.ts";
-import { isAtHome, isInStep, SESSION_STATES, type Home, type Session } from "../../store/sessions/session.ts";
+import { isAtSite, isInStep, SESSION_STATES, type Site, type Session } from "../../store/sessions/session.ts";
 import { removeSnapshot } from "../../store/snapshots/write.ts";
 import type { Templates } from "../../templates.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
@@ -19,7 +19,7 @@ import { createSteps, LEASE_MS } from "../steps/steps.ts";
 import { createStepActions, type StepActionsDeps } from "../steps/step-actions.ts";
 import { createTransitions } from "../states/transitions.ts";
 
-// Ends every sandbox of a home while no server acts on it, through the same transitions as a server. Rows and events record
+// Ends every sandbox of a site while no server acts on it, through the same transitions as a server. Rows and events record
 // what happened, and the next run or the next server finishes an interrupted one.
 export interface EndSandboxes {
   // Sessions become paused with their files, and sandboxes that the store does not know are stopped.
@@ -45,7 +45,7 @@ export interface EndSandboxesDeps {
   links: StepActionsDeps["links"];
   templates: Templates;
   secrets: Secrets;
-  home: Home;
+  site: Site;
   // Other servers may use the same store and the same engine, so their leases are respected.
   hasReplicas: boolean;
   clock: Clock;
@@ -60,7 +60,7 @@ const LEASE_WAIT_MS = 150 * SECOND;
 const LIST_TIMEOUT_MS = 30 * SECOND;
 
 export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
-  const { store, driver, home, hasReplicas, clock, log } = deps;
+  const { store, driver, site, hasReplicas, clock, log } = deps;
   const actions = createStepActions({
     ...deps,
     driver: hibernateOnPause(driver),
@@ -78,7 +78,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     const ended: EndedSandboxes = { paused: 0, destroyed: 0, discarded: 0, orphans: 0, failures: [] };
     const guarded = (sandboxId: SandboxId, work: () => Promise<void>) =>
       work().catch((error: unknown) => void ended.failures.push(`${sandboxId}: ${describeError(error)}`));
-    const sessions = await sessionsInState(store.db, home, LIVE_STATES);
+    const sessions = await sessionsInState(store.db, site, LIVE_STATES);
     await forEachConcurrently(sessions, BACKGROUND, (session) =>
       guarded(session.sandboxId, async () => {
         const result = await endSession(session, goal);
@@ -98,7 +98,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
           await driver.destroy(id, signal);
           if (!session) await takeQuarantined(store.db, "sandbox", id);
           ended.orphans++;
-        } else if (session?.state === "paused" && isAtHome(session, home)) {
+        } else if (session?.state === "paused" && isAtSite(session, site)) {
           await driver.hibernate(id, signal);
         }
       }),

@@ -2,7 +2,7 @@ import { DAY, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { readFact, writeFact } from "../../store/facts.ts";
 import type { Store } from "../../store/open.ts";
-import type { Home } from "../../store/sessions/session.ts";
+import type { Site } from "../../store/sessions/session.ts";
 
 // Until when a retention deletes nothing because it has just become shorter. A mistaken setting would otherwise destroy
 // people's files within seconds of the start. The store remembers the wait, so that a restart does not shorten it.
@@ -14,7 +14,7 @@ export interface RetentionHold {
 
 export interface HoldRetentionDeps {
   store: Store;
-  home: Home;
+  site: Site;
   clock: Clock;
   log: Log;
   setting: "BERTH_PAUSED_DAYS" | "BERTH_SNAPSHOT_DAYS";
@@ -33,8 +33,8 @@ const HOLD_MS = 1 * DAY;
 const FEW = 3;
 
 export function createRetentionHold(deps: HoldRetentionDeps): RetentionHold {
-  const { store, home, clock, log, setting, retentionMs, countDue } = deps;
-  const name = `retention ${setting} ${home.driver} ${home.host ?? ""}`.trim();
+  const { store, site, clock, log, setting, retentionMs, countDue } = deps;
+  const name = `retention ${setting} ${site.driver} ${site.host ?? ""}`.trim();
   let heldUntilMs = 0;
 
   async function begin(): Promise<void> {

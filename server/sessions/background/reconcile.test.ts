@@ -138,7 +138,7 @@ test("a sandbox without a row is stopped and kept, and its egress is closed; it 
     {
       kind: "sandbox",
       id: sandboxId,
-      home: { driver: "process", host: "test" },
+      site: { driver: "process", host: "test" },
       session: null,
       foundAtMs,
       deleteAtMs: foundAtMs + 2 * DAY,

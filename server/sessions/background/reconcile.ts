@@ -7,7 +7,7 @@ import type { Store } from "../../store/open.ts";
 import { NO_TIMES } from "../../store/sessions/idle.ts";
 import { abandonedSteps, findSessionBySandbox } from "../../store/sessions/read.ts";
 import type { MalformedRow } from "../../store/sessions/parse-session.ts";
-import { isInStep, type Home, type Session } from "../../store/sessions/session.ts";
+import { isInStep, type Site, type Session } from "../../store/sessions/session.ts";
 import { compare, findDifference, LIST_TIMEOUT_MS, type Difference } from "./differences.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import { outcomeOf } from "../states/states.ts";
@@ -31,7 +31,7 @@ export interface Reconcile {
 }
 
 export interface FinishOptions {
-  // Also take over unexpired leases of other processes of this home, which are known to be dead.
+  // Also take over unexpired leases of other processes of this site, which are known to be dead.
   predecessors: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface ReconcileDeps {
   transitions: Transitions;
   steps: Steps;
   quarantine: Pick<Quarantine, "addSandbox">;
-  home: Home;
+  site: Site;
   owner: string;
   clock: Clock;
   log: Log;
@@ -60,7 +60,7 @@ export interface ReconcileDeps {
 const DESTROY_TIMEOUT_MS = 30_000;
 
 export function createReconcile(deps: ReconcileDeps): Reconcile {
-  const { store, driver, egress, links, transitions, steps, quarantine, home, owner, clock, log, onFound } = deps;
+  const { store, driver, egress, links, transitions, steps, quarantine, site, owner, clock, log, onFound } = deps;
   const reported = new Set<string>();
 
   // Logged once for each row, because it stays until an operator repairs it.
@@ -80,7 +80,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   }
 
   async function finishSteps({ predecessors }: FinishOptions = { predecessors: false }): Promise<number> {
-    const found = await abandonedSteps(store.db, home, { nowMs: clock.now(), owner, isOnlyOwnerAlive: predecessors, onMalformed });
+    const found = await abandonedSteps(store.db, site, { nowMs: clock.now(), owner, isOnlyOwnerAlive: predecessors, onMalformed });
     const abandoned = found.filter((session) => isInStep(session) && (session.lease.owner !== owner || steps.isAbandoned(session)));
     await forEachConcurrently(abandoned, BACKGROUND, async (session) => {
       const { id: sessionId, sandboxId, state } = session;

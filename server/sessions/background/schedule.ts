@@ -5,7 +5,7 @@ import { purgeIdempotency } from "../../store/idempotency.ts";
 import type { Store } from "../../store/open.ts";
 import { purgeUserSettings } from "../../store/partners/user-settings.ts";
 import * as due from "../../store/sessions/due.ts";
-import type { Home, Session } from "../../store/sessions/session.ts";
+import type { Site, Session } from "../../store/sessions/session.ts";
 import type { RetentionHold } from "./hold-retention.ts";
 import type { Capacity } from "../pool/capacity.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
@@ -25,7 +25,7 @@ export interface ScheduleDeps {
   steps: Steps;
   capacity: Capacity;
   disk: Pick<MachineDisk, "level">;
-  home: Home;
+  site: Site;
   clock: Clock;
   log: Log;
   retention: Pick<RetentionHold, "isHeld">;
@@ -37,22 +37,22 @@ const PURGE_INTERVAL_MS = MINUTE;
 // How long the settings of a user without sessions are kept after their last use.
 const UNUSED_SETTINGS_MS = 90 * DAY;
 
-export function createSchedule({ store, transitions, steps, capacity, disk, home, clock, log, retention, rules }: ScheduleDeps): Schedule {
+export function createSchedule({ store, transitions, steps, capacity, disk, site, clock, log, retention, rules }: ScheduleDeps): Schedule {
   let nextPurgeMs = 0;
 
   async function tick(): Promise<void> {
     const { db } = store;
     const nowMs = clock.now();
-    await each(await due.sessionsToWarn(db, home, { nowMs, untilMs: nowMs + WARNING_MS }, BATCH), warn);
-    await each(await due.sessionsTimedOut(db, home, nowMs, BATCH), (session) =>
+    await each(await due.sessionsToWarn(db, site, { nowMs, untilMs: nowMs + WARNING_MS }, BATCH), warn);
+    await each(await due.sessionsTimedOut(db, site, nowMs, BATCH), (session) =>
       steps.run(session, session.onTimeout === "destroy" ? "timeout_destroy" : "timeout"),
     );
     const hibernateBeforeMs = capacity.isMemoryLow() ? nowMs : nowMs - rules.hibernateAfterMs;
     // The sandbox would run and write for a moment.
     if (disk.level() !== "full")
-      await each(await due.sessionsToHibernate(db, home, hibernateBeforeMs, BATCH), (session) => steps.run(session, "hibernate"));
+      await each(await due.sessionsToHibernate(db, site, hibernateBeforeMs, BATCH), (session) => steps.run(session, "hibernate"));
     if (!retention.isHeld())
-      await each(await due.sessionsPausedTooLong(db, home, nowMs - rules.pausedMs, BATCH), (session) => steps.run(session, "retention"));
+      await each(await due.sessionsPausedTooLong(db, site, nowMs - rules.pausedMs, BATCH), (session) => steps.run(session, "retention"));
     if (nowMs >= nextPurgeMs) nextPurgeMs = (await purge(nowMs)) ? nowMs : nowMs + PURGE_INTERVAL_MS;
   }
 

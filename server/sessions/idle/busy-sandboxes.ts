@@ -3,7 +3,7 @@ import { SECOND, type Clock } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import type { Store } from "../../store/open.ts";
 import { sessionsWithIdleTimeout, type RunningSession } from "../../store/sessions/idle.ts";
-import type { Home } from "../../store/sessions/session.ts";
+import type { Site } from "../../store/sessions/session.ts";
 import type { Templates } from "../../templates.ts";
 import { BACKGROUND, forEachConcurrently } from "../background/for-each-concurrently.ts";
 import type { Activity } from "./activity.ts";
@@ -22,7 +22,7 @@ export interface BusySandboxesDeps {
   templates: Templates;
   activity: Pick<Activity, "note">;
   agentActivity: Pick<AgentActivity, "cpuMs">;
-  home: Home;
+  site: Site;
   clock: Clock;
 }
 
@@ -30,7 +30,7 @@ export interface BusySandboxesDeps {
 const BUSY_SHARE = 0.05;
 const STATS_TIMEOUT_MS = 5 * SECOND;
 
-export function createBusySandboxes({ store, driver, templates, activity, agentActivity, home, clock }: BusySandboxesDeps): BusySandboxes {
+export function createBusySandboxes({ store, driver, templates, activity, agentActivity, site, clock }: BusySandboxesDeps): BusySandboxes {
   const names = [...templates.values()].filter(({ busyCounts }) => busyCounts).map(({ name }) => name);
   let before = new Map<SandboxId, Sample>();
 
@@ -49,7 +49,7 @@ export function createBusySandboxes({ store, driver, templates, activity, agentA
     async sample() {
       if (names.length === 0) return;
       const samples = new Map<SandboxId, Sample>();
-      const sessions = await sessionsWithIdleTimeout(store.db, home, names);
+      const sessions = await sessionsWithIdleTimeout(store.db, site, names);
       await forEachConcurrently(sessions, BACKGROUND, (session) => measure(session, samples));
       before = samples;
     },

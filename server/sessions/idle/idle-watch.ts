@@ -3,7 +3,7 @@ import { SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
 import { isStillIdle, lookAgainAtEnd, sessionsToLookAt, type RunningSession } from "../../store/sessions/idle.ts";
-import type { Home } from "../../store/sessions/session.ts";
+import type { Site } from "../../store/sessions/session.ts";
 import { BACKGROUND, forEachConcurrently } from "../background/for-each-concurrently.ts";
 import type { Steps } from "../steps/steps.ts";
 import type { Activity } from "./activity.ts";
@@ -20,7 +20,7 @@ export interface IdleWatchDeps {
   steps: Steps;
   activity: Activity;
   agentActivity: AgentActivity;
-  home: Home;
+  site: Site;
   clock: Clock;
   log: Log;
 }
@@ -29,12 +29,12 @@ const BATCH = 100;
 // Where several servers reach a sandbox, their clocks differ a little, and another one may be about to write what it noticed.
 const SHARED_GRACE_MS = 5 * SECOND;
 
-export function createIdleWatch({ store, steps, activity, agentActivity, home, clock, log }: IdleWatchDeps): IdleWatch {
-  const graceMs = home.host === null ? SHARED_GRACE_MS : 0;
+export function createIdleWatch({ store, steps, activity, agentActivity, site, clock, log }: IdleWatchDeps): IdleWatch {
+  const graceMs = site.host === null ? SHARED_GRACE_MS : 0;
 
   async function tick(): Promise<void> {
     await activity.flush();
-    const due = await sessionsToLookAt(store.db, home, clock.now() - graceMs, BATCH);
+    const due = await sessionsToLookAt(store.db, site, clock.now() - graceMs, BATCH);
     // A session that fails is due again at the next tick.
     await forEachConcurrently(due, BACKGROUND, (session) =>
       look(session).catch((error: unknown) => {

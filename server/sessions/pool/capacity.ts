@@ -4,8 +4,8 @@ import { AppError } from "@berth/contract";
 import type { MachineDisk } from "../../disk-space.ts";
 import type { Db } from "../../store/schema.ts";
 import type { Engine } from "../../store/open.ts";
-import { countPartnerSandboxes, countSandboxes, lockHome } from "../../store/sessions/count.ts";
-import type { Home } from "../../store/sessions/session.ts";
+import { countPartnerSandboxes, countSandboxes, lockSite } from "../../store/sessions/count.ts";
+import type { Site } from "../../store/sessions/session.ts";
 
 // Whether there is room for one more sandbox that holds memory. A create without room is refused before anything is created.
 export interface Capacity {
@@ -35,28 +35,28 @@ export interface CapacityOptions {
   disk?: Pick<MachineDisk, "admitNew">;
 }
 
-export function createCapacity(home: Home, engine: Engine, options: CapacityOptions): Capacity {
+export function createCapacity(site: Site, engine: Engine, options: CapacityOptions): Capacity {
   const { maxSandboxes, reserveBytes, availableBytes = readAvailable, loadPerCore = readLoad } = options;
 
   async function check(tx: Db, count: (tx: Db) => Promise<number>): Promise<void> {
-    if (home.host !== null && availableBytes() < reserveBytes) throw full("The server is low on memory");
+    if (site.host !== null && availableBytes() < reserveBytes) throw full("The server is low on memory");
     if (maxSandboxes === Infinity) return;
-    if (engine === "postgres") await lockHome(tx, home);
+    if (engine === "postgres") await lockSite(tx, site);
     if ((await count(tx)) >= maxSandboxes) throw full(`The limit of ${maxSandboxes} sandboxes is reached`);
   }
 
   return {
-    admit: (tx) => check(tx, (inside) => countPartnerSandboxes(inside, home)),
+    admit: (tx) => check(tx, (inside) => countPartnerSandboxes(inside, site)),
     async admitBlank(tx) {
       options.disk?.admitNew();
-      await check(tx, (inside) => countSandboxes(inside, home));
+      await check(tx, (inside) => countSandboxes(inside, site));
     },
-    excess: async (db) => (maxSandboxes === Infinity ? 0 : Math.max(0, (await countSandboxes(db, home)) - maxSandboxes)),
+    excess: async (db) => (maxSandboxes === Infinity ? 0 : Math.max(0, (await countSandboxes(db, site)) - maxSandboxes)),
     // Blanks may use a quarter of the memory that would be free without them, beyond what `isMemoryLow` demands.
     roomForBlanks: (held) =>
-      home.host === null ? Infinity : Math.max(0, Math.floor((availableBytes() - 2 * reserveBytes + held * BLANK_BYTES) / 4 / BLANK_BYTES)),
-    isBusy: () => home.host !== null && loadPerCore() > BUSY_LOAD,
-    isMemoryLow: () => home.host !== null && availableBytes() < 2 * reserveBytes,
+      site.host === null ? Infinity : Math.max(0, Math.floor((availableBytes() - 2 * reserveBytes + held * BLANK_BYTES) / 4 / BLANK_BYTES)),
+    isBusy: () => site.host !== null && loadPerCore() > BUSY_LOAD,
+    isMemoryLow: () => site.host !== null && availableBytes() < 2 * reserveBytes,
   };
 }
 

@@ -99,9 +99,9 @@ test("a server that dies right after a swap leaves nothing behind", async () => 
   await services.start();
   await filled(services, 1);
   const template = services.deps.templates.get("default")!;
-  const home = { driver: services.driver.name, host: "test" };
+  const site = { driver: services.driver.name, host: "test" };
   const lease = () => ({ owner: "a dead server", untilMs: services.clock.now() + MINUTE });
-  const deps = { ...services.deps, home, lease, capacity: createCapacity(home, "sqlite", { maxSandboxes: 100, reserveBytes: 0 }) };
+  const deps = { ...services.deps, site, lease, capacity: createCapacity(site, "sqlite", { maxSandboxes: 100, reserveBytes: 0 }) };
   const kind = { template, templateHash: templateHash(template, services.driver.traits.recipe) };
   const wanted = { kind, partner: services.acme, request: aRequest() };
   const row = await reserveNew(deps, wanted);

@@ -6,9 +6,9 @@ import type { Log } from "../../log.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
-import { countBlanks, lockHome } from "../../store/sessions/count.ts";
+import { countBlanks, lockSite } from "../../store/sessions/count.ts";
 import { hasSessionIn, sessionsInState } from "../../store/sessions/read.ts";
-import type { Blank, Home } from "../../store/sessions/session.ts";
+import type { Blank, Site } from "../../store/sessions/session.ts";
 import { insertSession } from "../../store/sessions/write.ts";
 import { templateHash, type Templates } from "../../templates.ts";
 import type { Capacity } from "./capacity.ts";
@@ -62,7 +62,7 @@ export interface PoolDeps {
   driver: Pick<Driver, "traits" | "hasRoom">;
   templates: Templates;
   capacity: Capacity;
-  home: Home;
+  site: Site;
   secrets: Secrets;
   clock: Clock;
   log: Log;
@@ -74,7 +74,7 @@ export interface PoolDeps {
 }
 
 export function createPool(deps: PoolDeps): Pool {
-  const { store, transitions, steps, driver, templates, capacity, home, clock, log, observer, size, parallel } = deps;
+  const { store, transitions, steps, driver, templates, capacity, site, clock, log, observer, size, parallel } = deps;
   const max = Math.max(size, deps.max);
   const demand = createDemand({ clock, size, max });
   const shares = createWarmShares({ clock });
@@ -119,7 +119,7 @@ export function createPool(deps: PoolDeps): Pool {
   }
 
   async function makePlan(): Promise<FillPlan> {
-    const blanks = await sessionsInState(store.db, home, ["warming", "warm"]);
+    const blanks = await sessionsInState(store.db, site, ["warming", "warm"]);
     // The volumes of a template belong to a partner, and a warm sandbox to none.
     const pooled = [...templates.values()].filter(({ volumes = [] }) => volumes.length === 0);
     const kinds = pooled.map((template) => ({ template, templateHash: templateHash(template, driver.traits.recipe) }));
@@ -148,9 +148,9 @@ export function createPool(deps: PoolDeps): Pool {
     return !stopped;
   }
 
-  // Callers come first: as long as a create waits, on any server of this home, or the machine is busy, the pool does not grow.
+  // Callers come first: as long as a create waits, on any server of this site, or the machine is busy, the pool does not grow.
   const grow = (kind: Kind, target: number) =>
-    create(kind, target, async () => !again && !capacity.isBusy() && !(await hasSessionIn(store.db, home, "creating")));
+    create(kind, target, async () => !again && !capacity.isBusy() && !(await hasSessionIn(store.db, site, "creating")));
 
   // True if its room is free now.
   async function evict(blank: Blank): Promise<boolean> {
@@ -165,7 +165,7 @@ export function createPool(deps: PoolDeps): Pool {
   const makeRoom: Pool["makeRoom"] = async (kind) => {
     heldOffUntilMs = clock.now() + HOLD_OFF_MS;
     // A blank that waits for room itself is of no use to the caller.
-    const blanks = (await sessionsInState(store.db, home, ["warm", "warming"])).filter(holdsRoom);
+    const blanks = (await sessionsInState(store.db, site, ["warm", "warming"])).filter(holdsRoom);
     if (kind && blanks.some((blank) => isOfKind(blank, kind))) return "claim";
     // Warm ones first: they hold memory for certain.
     for (const blank of blanks.toSorted((a, b) => a.state.localeCompare(b.state))) if (await evict(blank)) return "start";
@@ -178,8 +178,8 @@ export function createPool(deps: PoolDeps): Pool {
     if (clock.now() < heldOffUntilMs) return "failed";
     try {
       const blank = await store.transaction(async (tx) => {
-        if (store.engine === "postgres") await lockHome(tx, home);
-        if ((await countBlanks(tx, { template: kind.template.name, templateHash: kind.templateHash, home })) >= target) return null;
+        if (store.engine === "postgres") await lockSite(tx, site);
+        if ((await countBlanks(tx, { template: kind.template.name, templateHash: kind.templateHash, site })) >= target) return null;
         await capacity.admitBlank(tx);
         return insertSession(tx, newBlank({ ...deps, lease: transitions.lease }, kind, stepOf("fill", "absent")));
       });

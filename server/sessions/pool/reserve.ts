@@ -6,7 +6,7 @@ import { lockPartner } from "../../store/partners/partners.ts";
 import type { Db } from "../../store/schema.ts";
 import { countLive } from "../../store/sessions/count.ts";
 import { hasWarm } from "../../store/sessions/read.ts";
-import { isInStep, type Home, type Lease, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
+import { isInStep, type Site, type Lease, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
 import { claimWarm, insertSession, type NewOwner, type NewSession, type SealedValues } from "../../store/sessions/write.ts";
 import type { Span } from "../../tracing/span.ts";
 import type { Capacity } from "./capacity.ts";
@@ -20,7 +20,7 @@ import { applyTransition, type Recorder } from "../states/transitions.ts";
 
 export interface ReserveDeps {
   store: Store;
-  home: Home;
+  site: Site;
   secrets: Secrets;
   clock: Clock;
   capacity: Capacity;
@@ -85,7 +85,7 @@ export async function reserveNew(deps: ReserveDeps, wanted: Wanted): Promise<Ses
 
 // A power cut that loses a reservation on this machine also ends its sandbox, so nothing of the partner's is left in a sandbox
 // that counts as blank.
-const syncOf = ({ home }: ReserveDeps): { sync: Sync } => ({ sync: home.host === null ? "now" : "later" });
+const syncOf = ({ site }: ReserveDeps): { sync: Sync } => ({ sync: site.host === null ? "now" : "later" });
 
 export interface Swapped {
   claimed: SessionInStep;
@@ -134,14 +134,14 @@ async function insertNew(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<Ses
   await deps.capacity.admit(tx);
   const blank = newBlank(deps, wanted.kind, stepOf("create", "absent"));
   const mounts = wanted.kind.template.volumes ?? [];
-  const volumes = await claimVolumes(tx, { partnerId: wanted.partner.id, sessionId: blank.id, home: deps.home, mounts });
+  const volumes = await claimVolumes(tx, { partnerId: wanted.partner.id, sessionId: blank.id, site: deps.site, mounts });
   const owner = { ...ownerOf(deps, wanted), ...seal(deps, wanted, blank.sandboxId), volumes };
   return inStep(await insertSession(tx, { ...blank, owner }));
 }
 
 // A row that no partner owns.
 export function newBlank(
-  { home, secrets, clock, lease }: Pick<ReserveDeps, "home" | "secrets" | "clock" | "lease">,
+  { site, secrets, clock, lease }: Pick<ReserveDeps, "site" | "secrets" | "clock" | "lease">,
   kind: Kind,
   step: Step,
 ): NewSession {
@@ -154,7 +154,7 @@ export function newBlank(
     lease: lease(),
     template: kind.template.name,
     templateHash: kind.templateHash,
-    home,
+    site,
     sealedToken: secrets.seal(newToken(), sandboxId),
     owner: null,
     nowMs,
@@ -166,7 +166,7 @@ export function inStep(session: Session | "deleted"): SessionInStep {
   return session;
 }
 
-const poolOf = ({ home }: ReserveDeps, { template, templateHash }: Kind) => ({ template: template.name, templateHash, home });
+const poolOf = ({ site }: ReserveDeps, { template, templateHash }: Kind) => ({ template: template.name, templateHash, site });
 
 // A rule that the request does not name is that of the template, of the partner, or of the server.
 const ownerOf = ({ rules, clock }: ReserveDeps, { kind: { template }, partner, request }: Wanted): Omit<NewOwner, keyof SealedValues> => ({

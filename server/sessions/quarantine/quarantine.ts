@@ -6,7 +6,7 @@ import type { Store } from "../../store/open.ts";
 import { addQuarantined, listQuarantined, takeQuarantined, type Quarantined, type QuarantineKind } from "../../store/quarantine.ts";
 import type { Db } from "../../store/schema.ts";
 import { findSandboxOwner } from "../../store/sessions/read.ts";
-import type { Home } from "../../store/sessions/session.ts";
+import type { Site } from "../../store/sessions/session.ts";
 import { findSnapshot } from "../../store/snapshots/read.ts";
 import { knownVolumes } from "../../store/volumes/volumes.ts";
 import type { SandboxEgress } from "../steps/step-actions.ts";
@@ -28,7 +28,7 @@ export interface QuarantineDeps {
   driver: Pick<Driver, "hibernate" | "destroy" | "deleteSnapshot" | "volumes">;
   egress: Pick<SandboxEgress, "close">;
   records: Pick<SessionRecords, "read" | "forget">;
-  home: Home;
+  site: Site;
   quarantineMs: number;
   clock: Clock;
   log: Log;
@@ -37,17 +37,17 @@ export interface QuarantineDeps {
 const STOP_TIMEOUT_MS = MINUTE;
 const DELETE_TIMEOUT_MS = 5 * MINUTE;
 
-export function createQuarantine({ store, driver, egress, records, home, quarantineMs, clock, log }: QuarantineDeps): Quarantine {
+export function createQuarantine({ store, driver, egress, records, site, quarantineMs, clock, log }: QuarantineDeps): Quarantine {
   async function add(kind: QuarantineKind, id: string, session: string | null): Promise<boolean> {
     const foundAtMs = clock.now();
-    const entry = { kind, id, home, session, foundAtMs, deleteAtMs: foundAtMs + quarantineMs };
+    const entry = { kind, id, site, session, foundAtMs, deleteAtMs: foundAtMs + quarantineMs };
     const isNew = await store.transaction(async (tx) => !(await hasOwner(tx, entry)) && addQuarantined(tx, entry));
     if (isNew) log.warn("quarantine.added", { kind, id, deleteAt: new Date(entry.deleteAtMs).toISOString() });
     return isNew;
   }
 
   async function removeExpired(): Promise<void> {
-    const entries = await listQuarantined(store.db, home);
+    const entries = await listQuarantined(store.db, site);
     for (const { kind, id } of entries.filter(({ deleteAtMs }) => deleteAtMs <= clock.now())) {
       // Of a recovery and this, one takes the row. If this process dies before the files are gone, they are found as new ones.
       const taken = await store.transaction(async (tx) => {

@@ -45,7 +45,7 @@ export async function recoverSession(db: Db, deps: RecoverDeps, sandboxId: Sandb
     sandboxId,
     template: template.name,
     templateHash: templateHash(template),
-    home: taken.home,
+    site: taken.site,
     sealedToken: deps.secrets.seal(newToken(), sandboxId),
     owner: { ...owner, sealedEnv: null, sealedRelays: null, ...sealed },
     createdAtMs: record?.createdAtMs ?? nowMs,

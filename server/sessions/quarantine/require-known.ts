@@ -3,14 +3,14 @@ import type { Driver } from "../../drivers/driver.ts";
 import type { Store } from "../../store/open.ts";
 import { listQuarantined } from "../../store/quarantine.ts";
 import { ownedAmong } from "../../store/sessions/read.ts";
-import type { Home } from "../../store/sessions/session.ts";
+import type { Site } from "../../store/sessions/session.ts";
 import type { SessionRecords } from "./session-records.ts";
 
 export interface RequireKnownDeps {
   store: Store;
   driver: Pick<Driver, "list" | "traits">;
   records: Pick<SessionRecords, "list">;
-  home: Home;
+  site: Site;
   quarantineMs: number;
   // A sentence if the data folder was last used with another store.
   mismatch: string | null;
@@ -20,11 +20,11 @@ const LIST_TIMEOUT_MS = 20_000;
 
 // Rejects with sentences for the operator if the store does not know most of the sandboxes in use: it is empty, older than they are, or
 // another one. A server on it would stop them all.
-export async function requireKnownSandboxes({ store, driver, records, home, quarantineMs, mismatch }: RequireKnownDeps): Promise<void> {
+export async function requireKnownSandboxes({ store, driver, records, site, quarantineMs, mismatch }: RequireKnownDeps): Promise<void> {
   const listed = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
   const ids = listed.filter(({ condition }) => condition !== "absent").map(({ id }) => id);
   const owned = await ownedAmong(store.db, ids);
-  const quarantined = new Set((await listQuarantined(store.db, home)).map(({ id }) => id));
+  const quarantined = new Set((await listQuarantined(store.db, site)).map(({ id }) => id));
   // A power cut may lose the rows of blanks, which are not synced. Only a sandbox that was used has a record. Sandboxes that are not on
   // this machine have none, but the rows of their blanks are synced.
   const used = driver.traits.hostBound ? await records.list() : null;

@@ -8,7 +8,7 @@ import { createSetupLink } from "./setup-link.ts";
 import { createSetupWatch, type SetupWatch, type SetupWatchDeps } from "./setup-watch.ts";
 
 export interface FollowSetupsDeps
-  extends StartRequestsDeps, UseImageDeps, Pick<SetupWatchDeps, "store" | "transitions" | "home" | "clock" | "log"> {
+  extends StartRequestsDeps, UseImageDeps, Pick<SetupWatchDeps, "store" | "transitions" | "site" | "clock" | "log"> {
   links: Pick<DaemonLinks, "request" | "start">;
   changes: Changes;
 }

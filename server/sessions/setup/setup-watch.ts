@@ -6,7 +6,7 @@ import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
 import { findSession } from "../../store/sessions/read.ts";
 import type { SessionSetup } from "../../store/sessions/session-setup.ts";
-import { isAtHome, isPartnerSession, type Home, type PartnerSession } from "../../store/sessions/session.ts";
+import { isAtSite, isPartnerSession, type Site, type PartnerSession } from "../../store/sessions/session.ts";
 import { sessionsToSetUp, type RunningSession } from "../../store/sessions/setup.ts";
 import type { SessionView } from "../../store/sessions/view.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
@@ -36,7 +36,7 @@ export interface SetupWatchDeps {
   // Whether sandboxes have an image.
   hasImages: boolean;
   templates: Templates;
-  home: Home;
+  site: Site;
   clock: Clock;
   log: Log;
 }
@@ -46,7 +46,7 @@ type SessionInSetup = RunningSession & { setup: SessionSetup };
 const BATCH = 100;
 
 export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
-  const { store, transitions, link, startAgent, hasGitCredential, useImage, hasImages, templates, home, clock, log } = deps;
+  const { store, transitions, link, startAgent, hasGitCredential, useImage, hasImages, templates, site, clock, log } = deps;
   const followed = new Map<SessionId, Promise<void>>();
   const closing = new AbortController();
 
@@ -126,7 +126,7 @@ export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
   // null unless it runs here and has a setup that is not over.
   async function find(id: SessionId, { also }: { also?: "ended" } = {}): Promise<SessionInSetup | null> {
     const session = await findSession(store.db, id);
-    if (!session || !isPartnerSession(session) || session.state !== "running" || !isAtHome(session, home)) return null;
+    if (!session || !isPartnerSession(session) || session.state !== "running" || !isAtSite(session, site)) return null;
     if (session.setup === null || (session.setupState === null && also !== "ended")) return null;
     return session as SessionInSetup;
   }
@@ -153,7 +153,7 @@ export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
   return {
     follow,
     async tick() {
-      for (const session of await sessionsToSetUp(store.db, home, BATCH)) follow(session);
+      for (const session of await sessionsToSetUp(store.db, site, BATCH)) follow(session);
     },
     async [Symbol.asyncDispose]() {
       closing.abort();

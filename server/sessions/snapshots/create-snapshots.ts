@@ -4,7 +4,7 @@ import { holdPoint } from "../../faults/hold-points.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
 import { findSession } from "../../store/sessions/read.ts";
-import { isAtHome, isPartnerSession, type Home, type PartnerSession } from "../../store/sessions/session.ts";
+import { isAtSite, isPartnerSession, type Site, type PartnerSession } from "../../store/sessions/session.ts";
 import { viewOf } from "../../store/sessions/view.ts";
 import { findSnapshot, listSnapshots, type StoredSnapshot } from "../../store/snapshots/read.ts";
 import type { ServerDirectory } from "../server-directory.ts";
@@ -14,7 +14,7 @@ import type { SnapshotWork } from "./snapshot-work.ts";
 export interface SnapshotsDeps {
   store: Store;
   work: SnapshotWork;
-  home: Home;
+  site: Site;
   servers: Pick<ServerDirectory, "elsewhere">;
   onEvent: Snapshots["onEvent"];
   log: Log;
@@ -23,7 +23,7 @@ export interface SnapshotsDeps {
 const POLL_MS = 25;
 const STEP_WAIT_MS = 30_000;
 
-export function createSnapshots({ store, work, home, servers, onEvent, log }: SnapshotsDeps): Snapshots {
+export function createSnapshots({ store, work, site, servers, onEvent, log }: SnapshotsDeps): Snapshots {
   async function findOwn(partnerId: string, id: string): Promise<StoredSnapshot> {
     const snapshot = await findSnapshot(store.db, isSnapshotId(id) ? id : UNUSED_ID);
     const isVisible = snapshot?.partnerId === partnerId && snapshot.purpose === "keep" && snapshot.state !== "deleting";
@@ -31,8 +31,8 @@ export function createSnapshots({ store, work, home, servers, onEvent, log }: Sn
     return snapshot;
   }
 
-  async function atHome<Found extends { home: Home }>(found: Found): Promise<Found> {
-    if (!isAtHome(found, home)) throw await servers.elsewhere(found.home);
+  async function atSite<Found extends { site: Site }>(found: Found): Promise<Found> {
+    if (!isAtSite(found, site)) throw await servers.elsewhere(found.site);
     return found;
   }
 
@@ -46,14 +46,14 @@ export function createSnapshots({ store, work, home, servers, onEvent, log }: Sn
   // Waits for the end of a step.
   async function findCopyable(partnerId: string, id: string): Promise<PartnerSession> {
     for (const endMs = performance.now() + STEP_WAIT_MS; performance.now() < endMs; await delay(POLL_MS)) {
-      const session = await atHome(await findLive(partnerId, id));
+      const session = await atSite(await findLive(partnerId, id));
       if (session.state === "running" || session.state === "paused") return session;
     }
     throw new AppError("session_busy", { retryAfterSeconds: 1 });
   }
 
   async function findReady(partnerId: string, id: string): Promise<StoredSnapshot> {
-    const snapshot = await atHome(await findOwn(partnerId, id));
+    const snapshot = await atSite(await findOwn(partnerId, id));
     if (snapshot.state !== "ready") throw new AppError("snapshot_busy");
     return snapshot;
   }

@@ -11,7 +11,7 @@ import type { Store } from "../../store/open.ts";
 import { lockPartner } from "../../store/partners/partners.ts";
 import type { Db } from "../../store/schema.ts";
 import { findSession } from "../../store/sessions/read.ts";
-import type { Home, Lease, PartnerSession } from "../../store/sessions/session.ts";
+import type { Site, Lease, PartnerSession } from "../../store/sessions/session.ts";
 import { snapshotUse, type StoredSnapshot } from "../../store/snapshots/read.ts";
 import { finishSnapshot, insertSnapshot, releaseSnapshot, removeSnapshot } from "../../store/snapshots/write.ts";
 import { appendSnapshotEvent, beginDiscard } from "./snapshot-events.ts";
@@ -34,7 +34,7 @@ export interface SnapshotWorkDeps {
   store: Store;
   driver: Driver;
   links: Pick<DaemonLinks, "save">;
-  home: Home;
+  site: Site;
   owner: string;
   limits: SnapshotLimits;
   disk: Pick<MachineDisk, "admitNew" | "onChange">;
@@ -50,14 +50,14 @@ const LEASE_MS = 30 * MINUTE;
 const SAVE_TIMEOUT_MS = 5_000;
 
 export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
-  const { store, driver, links, home, owner, limits, disk, clock, log, onEvent } = deps;
+  const { store, driver, links, site, owner, limits, disk, clock, log, onEvent } = deps;
   const lease = (): Lease => ({ owner, untilMs: clock.now() + LEASE_MS });
 
   async function begin(session: PartnerSession, { purpose, name }: MakeOptions): Promise<StoredSnapshot> {
     const { partnerId, id: sessionId, template, setup } = session;
     const image = setup?.image?.status === "used" ? setup.image.name : null;
     const nowMs = clock.now();
-    const row = { id: newId("snp", nowMs), partnerId, sessionId, purpose, name, template, image, home, lease: lease(), nowMs };
+    const row = { id: newId("snp", nowMs), partnerId, sessionId, purpose, name, template, image, site, lease: lease(), nowMs };
     await store.transaction(async (tx) => {
       if (purpose === "keep") await checkQuota(tx, partnerId, { more: 1, bytes: 0 });
       await insertSnapshot(tx, row);

@@ -2,13 +2,13 @@ import type { Clock } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
-import type { Home } from "../../store/sessions/session.ts";
+import type { Site } from "../../store/sessions/session.ts";
 import { abandonedSnapshots, snapshotIdsAt, snapshotsTakenBefore, type StoredSnapshot } from "../../store/snapshots/read.ts";
 import type { SnapshotWork } from "./snapshot-work.ts";
 
 // Deletes what a dead server has left of snapshots, and snapshots whose retention has ended. Keeps copies without a row in quarantine.
 export interface TidySnapshots {
-  // `predecessors`: also those of other processes of this home, which are known to be dead.
+  // `predecessors`: also those of other processes of this site, which are known to be dead.
   finishAbandoned(options?: { predecessors: boolean }): Promise<void>;
   keepUnknown(): Promise<void>;
   removeOld(): Promise<void>;
@@ -19,7 +19,7 @@ export interface TidySnapshotsDeps {
   driver: Pick<Driver, "listSnapshots">;
   work: SnapshotWork;
   quarantine: { addAll(kind: "snapshot", ids: readonly string[]): Promise<string[]> };
-  home: Home;
+  site: Site;
   owner: string;
   // null: snapshots are kept until they are deleted.
   retentionMs: number | null;
@@ -34,7 +34,7 @@ const BATCH = 100;
 const ENGINE_TIMEOUT_MS = 60_000;
 
 export function createTidySnapshots(deps: TidySnapshotsDeps): TidySnapshots {
-  const { store, driver, work, quarantine, home, owner, retentionMs, retention, clock, log, onFound } = deps;
+  const { store, driver, work, quarantine, site, owner, retentionMs, retention, clock, log, onFound } = deps;
 
   async function discardAll(snapshots: StoredSnapshot[], reason: string): Promise<void> {
     for (const snapshot of snapshots) {
@@ -48,7 +48,7 @@ export function createTidySnapshots(deps: TidySnapshotsDeps): TidySnapshots {
   return {
     async finishAbandoned({ predecessors } = { predecessors: false }) {
       const onlyOwnerAlive = predecessors ? owner : undefined;
-      const found = await abandonedSnapshots(store.db, home, { nowMs: clock.now(), onlyOwnerAlive });
+      const found = await abandonedSnapshots(store.db, site, { nowMs: clock.now(), onlyOwnerAlive });
       for (const _ of found) onFound("snapshot_abandoned");
       await discardAll(found, "abandoned");
     },
@@ -57,14 +57,14 @@ export function createTidySnapshots(deps: TidySnapshotsDeps): TidySnapshots {
       // The list comes first: a copy is made only after its row, so the store has lost the row of a copy without one.
       const listed = await driver.listSnapshots(AbortSignal.timeout(ENGINE_TIMEOUT_MS));
       if (listed.length === 0) return;
-      const known = await snapshotIdsAt(store.db, home);
+      const known = await snapshotIdsAt(store.db, site);
       const unknown = listed.filter((id) => !known.has(id));
       for (const _ of await quarantine.addAll("snapshot", unknown)) onFound("snapshot_orphan");
     },
 
     async removeOld() {
       if (retentionMs === null || retention.isHeld()) return;
-      await discardAll(await snapshotsTakenBefore(store.db, home, clock.now() - retentionMs, BATCH), "retention");
+      await discardAll(await snapshotsTakenBefore(store.db, site, clock.now() - retentionMs, BATCH), "retention");
     },
   };
 }

@@ -87,9 +87,9 @@ export function createTransitions({ store, owner, leaseMs, clock, onChange }: Tr
 // then what it would be after a power cut just before the step.
 const KEEPS_FILES: ReadonlySet<string> = new Set<Step>(["pausing", "resuming", "thawing", "rebuilding", "hibernating"]);
 
-function syncOf({ home, state }: Session, trigger: Trigger): Sync {
+function syncOf({ site, state }: Session, trigger: Trigger): Sync {
   const outcome = outcomeOf(trigger, state);
-  return home.host !== null && outcome.do === "enter" && KEEPS_FILES.has(outcome.step) ? "later" : "now";
+  return site.host !== null && outcome.do === "enter" && KEEPS_FILES.has(outcome.step) ? "later" : "now";
 }
 
 // Whether the transition adds time to the usage.

@@ -8,14 +8,14 @@ import { insertVolume, usesOf } from "../../store/volumes/volumes.ts";
 import { claimVolumes } from "./claim-volumes.ts";
 
 const nowMs = Date.UTC(2030, 0, 1);
-const home = { driver: "oci", host: "here" };
+const site = { driver: "oci", host: "here" };
 
 onBothEngines("the claims on a volume", (databases) => {
-  const claim = (store: Store, mode: "ro" | "rw", at = home) =>
+  const claim = (store: Store, mode: "ro" | "rw", at = site) =>
     store.transaction(async (tx) => {
       const row = sessionRow(nowMs, { partner_id: "acme", state: "paused", paused_at: nowMs });
       const mounts = [{ name: "cache", path: "/mnt/cache", mode }];
-      await claimVolumes(tx, { partnerId: "acme", sessionId: row.id, home: at, mounts });
+      await claimVolumes(tx, { partnerId: "acme", sessionId: row.id, site: at, mounts });
       await insertSessionRow(tx, row);
       return row.id;
     });

@@ -2,14 +2,14 @@ import type { VolumeId } from "@berth/contract";
 import type { Driver } from "../../drivers/driver.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
-import type { Home } from "../../store/sessions/session.ts";
+import type { Site } from "../../store/sessions/session.ts";
 import { deletingVolumes, deleteVolumeRow, knownVolumes } from "../../store/volumes/volumes.ts";
 
 export interface ReconcileVolumesDeps {
   store: Store;
   driver: Pick<Driver, "volumes">;
   quarantine: { addAll(kind: "volume", ids: readonly string[]): Promise<string[]> };
-  home: Home;
+  site: Site;
   log: Log;
   onFound(kind: string): void;
 }
@@ -18,7 +18,7 @@ const TIMEOUT_MS = 30_000;
 
 // Finishes deletions that a dead server left, and keeps the files of volumes that have no row in quarantine. A volume has its row before it has
 // files, so the list comes first.
-export function createReconcileVolumes({ store, driver, quarantine, home, log, onFound }: ReconcileVolumesDeps): () => Promise<void> {
+export function createReconcileVolumes({ store, driver, quarantine, site, log, onFound }: ReconcileVolumesDeps): () => Promise<void> {
   return async () => {
     if (!driver.volumes) return;
     const volumes = driver.volumes;
@@ -27,7 +27,7 @@ export function createReconcileVolumes({ store, driver, quarantine, home, log, o
     const known = await knownVolumes(store.db, existing);
     const unknown = existing.filter((id) => !known.has(id));
     for (const _ of await quarantine.addAll("volume", unknown)) onFound("volume_orphan");
-    for (const id of await deletingVolumes(store.db, home)) {
+    for (const id of await deletingVolumes(store.db, site)) {
       onFound("volume_deleting");
       log.warn("reconcile.volume_deleting", { volumeId: id });
       await remove(id);

@@ -1,7 +1,7 @@
 import { AppError, newId, VOLUME_SIZE_MB, type CreateVolume, type SessionId, type VolumeId, type VolumeMode } from "@berth/contract";
 import { lockPartner } from "../../store/partners/partners.ts";
 import type { Db } from "../../store/schema.ts";
-import type { Home } from "../../store/sessions/session.ts";
+import type { Site } from "../../store/sessions/session.ts";
 import { deleteVolumeRow, insertVolume, markDeleting, usesOf, volumesOf, type StoredVolume } from "../../store/volumes/volumes.ts";
 
 // Changes of volumes in the caller's transaction, for the API and for the command line.
@@ -12,7 +12,7 @@ export interface VolumeView {
   name: string;
   sizeMb: number;
   createdAtMs: number;
-  home: Home | null;
+  site: Site | null;
   usedBy: { sessionId: SessionId; mode: VolumeMode }[];
 }
 
@@ -38,13 +38,13 @@ export async function createVolume(tx: Db, { partnerId, volume, limits, nowMs }:
   requireRoom(limits, others, sizeMb);
   const made = { id: newId("vol", nowMs), partnerId, name, sizeMb, createdAtMs: nowMs };
   await insertVolume(tx, made);
-  return { ...made, home: null, usedBy: [] };
+  return { ...made, site: null, usedBy: [] };
 }
 
 // Hides the volume. Its files are deleted afterwards, and then its row. A volume without files is gone at once.
-export async function beginRemoval(tx: Db, { id, home, usedBy }: VolumeView): Promise<void> {
+export async function beginRemoval(tx: Db, { id, site, usedBy }: VolumeView): Promise<void> {
   if (usedBy.length > 0) throw new AppError("volume_in_use", { message: inUse(usedBy.map(({ sessionId }) => sessionId)) });
-  await (home ? markDeleting(tx, id) : deleteVolumeRow(tx, id));
+  await (site ? markDeleting(tx, id) : deleteVolumeRow(tx, id));
 }
 
 export async function viewVolumes(db: Db, volumes: readonly StoredVolume[]): Promise<VolumeView[]> {

@@ -5,7 +5,7 @@ import { failpoint } from "../../faults/failpoints.ts";
 import type { Store } from "../../store/open.ts";
 import { lockPartner } from "../../store/partners/partners.ts";
 import type { Db } from "../../store/schema.ts";
-import { isAtHome, type Home } from "../../store/sessions/session.ts";
+import { isAtSite, type Site } from "../../store/sessions/session.ts";
 import { deleteVolumeRow, volumesOf } from "../../store/volumes/volumes.ts";
 import { unsupported } from "./mounts.ts";
 import { beginRemoval, createVolume, viewVolumes, type VolumeLimits, type VolumeView } from "./volume-changes.ts";
@@ -25,14 +25,14 @@ export type RecordVolume = (tx: Db, volume: VolumeView) => Promise<void>;
 export interface VolumesDeps {
   store: Store;
   driver: Pick<Driver, "name" | "volumes">;
-  home: Home;
+  site: Site;
   clock: Clock;
   limits: VolumeLimits;
 }
 
 const REMOVE_TIMEOUT_MS = 30_000;
 
-export function createVolumes({ store, driver, home, clock, limits }: VolumesDeps): Volumes {
+export function createVolumes({ store, driver, site, clock, limits }: VolumesDeps): Volumes {
   const list = async (db: Db, partnerId: string) => viewVolumes(db, await volumesOf(db, partnerId));
 
   async function find(db: Db, partnerId: string, id: string): Promise<VolumeView> {
@@ -58,7 +58,7 @@ export function createVolumes({ store, driver, home, clock, limits }: VolumesDep
       const removed = await store.transaction(async (tx) => {
         await lockPartner(tx, partnerId);
         const volume = await find(tx, partnerId, id);
-        if (volume.home && !isAtHome({ home: volume.home }, home))
+        if (volume.site && !isAtSite({ site: volume.site }, site))
           throw new AppError("session_elsewhere", { message: "The volume is on another machine" });
         await beginRemoval(tx, volume);
         await record(tx, volume);

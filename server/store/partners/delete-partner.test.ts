@@ -108,7 +108,7 @@ async function fill(store: Store, partnerId: string): Promise<void> {
     purpose: "keep",
     name: "",
     template: "default",
-    home: { driver: "process", host: "here" },
+    site: { driver: "process", host: "here" },
     lease: { owner: "server", untilMs: nowMs },
     nowMs,
   });

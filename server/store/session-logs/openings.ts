@@ -54,8 +54,8 @@ export async function setOpeningEnd(tx: Db, { sessionId, openedAt, endedAt }: Pi
 }
 
 // Ends the openings whose server died before it could. Browsers that are still there connect again.
-export async function endOpenings(db: Db, home: { driver: string; host: string | null }, nowMs: number): Promise<void> {
-  const sessions = db.selectFrom("sessions").select("id").where("driver", "=", home.driver).where("host", "=", home.host);
+export async function endOpenings(db: Db, site: { driver: string; host: string | null }, nowMs: number): Promise<void> {
+  const sessions = db.selectFrom("sessions").select("id").where("driver", "=", site.driver).where("host", "=", site.host);
   await db.updateTable("openings").set({ ended_at: nowMs }).where("ended_at", "is", null).where("session_id", "in", sessions).execute();
 }
 

@@ -1,20 +1,20 @@
 import { sql } from "kysely";
 import type { Db } from "../schema.ts";
 import type { PoolKey } from "./read.ts";
-import { SESSION_STATES, type Home, type SessionState } from "./session.ts";
+import { SESSION_STATES, type Site, type SessionState } from "./session.ts";
 
-// Sandboxes of this home that hold memory: all that run or may be frozen.
-export function countSandboxes(db: Db, home: Home): Promise<number> {
-  return countOf(sandboxesHoldingMemory(db, home));
+// Sandboxes of this site that hold memory: all that run or may be frozen.
+export function countSandboxes(db: Db, site: Site): Promise<number> {
+  return countOf(sandboxesHoldingMemory(db, site));
 }
 
 // The same without the pool's blanks, which give way to a partner's session.
-export function countPartnerSandboxes(db: Db, home: Home): Promise<number> {
-  return countOf(sandboxesHoldingMemory(db, home).where("partner_id", "is not", null));
+export function countPartnerSandboxes(db: Db, site: Site): Promise<number> {
+  return countOf(sandboxesHoldingMemory(db, site).where("partner_id", "is not", null));
 }
 
 // The pool's blanks of one kind, also those that are still being created.
-export function countBlanks(db: Db, { template, templateHash, home }: PoolKey): Promise<number> {
+export function countBlanks(db: Db, { template, templateHash, site }: PoolKey): Promise<number> {
   return countOf(
     db
       .selectFrom("sessions")
@@ -22,8 +22,8 @@ export function countBlanks(db: Db, { template, templateHash, home }: PoolKey): 
       .where("state", "in", ["warming", "warm"])
       .where("template", "=", template)
       .where("template_hash", "=", templateHash)
-      .where("driver", "=", home.driver)
-      .where("host", home.host === null ? "is" : "=", home.host),
+      .where("driver", "=", site.driver)
+      .where("host", site.host === null ? "is" : "=", site.host),
   );
 }
 
@@ -89,9 +89,9 @@ export async function readQuotaUse(db: Db): Promise<QuotaUse[]> {
   return rows.map(({ id, max_sessions, live }) => ({ partnerId: id, maxSessions: max_sessions!, live: Number(live) }));
 }
 
-// PostgreSQL lets two transactions count at once. All that count the sandboxes of one home wait here for each other, until
+// PostgreSQL lets two transactions count at once. All that count the sandboxes of one site wait here for each other, until
 // their transaction ends.
-export async function lockHome(db: Db, { driver, host }: Home): Promise<void> {
+export async function lockSite(db: Db, { driver, host }: Site): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext(${`berth sandboxes ${driver} ${host ?? ""}`}))`.execute(db);
 }
 
@@ -99,12 +99,12 @@ const EXISTING = SESSION_STATES.filter((state): state is Exclude<SessionState, "
 const HOLDING = SESSION_STATES.filter((state) => state !== "paused" && state !== "destroyed");
 const LIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "rebuilding", "paused", "hibernating", "resuming", "destroying"];
 
-function sandboxesHoldingMemory(db: Db, home: Home) {
+function sandboxesHoldingMemory(db: Db, site: Site) {
   return db
     .selectFrom("sessions")
     .select(({ fn }) => fn.countAll().as("count"))
-    .where("driver", "=", home.driver)
-    .where("host", home.host === null ? "is" : "=", home.host)
+    .where("driver", "=", site.driver)
+    .where("host", site.host === null ? "is" : "=", site.host)
     .where((w) => w.or([w("state", "in", HOLDING), w.and([w("state", "=", "paused"), w("hibernated", "=", 0)])]));
 }
 

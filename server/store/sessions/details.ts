@@ -3,7 +3,7 @@ import type { Db } from "../schema.ts";
 import { parseRules, type SessionRules } from "./rules.ts";
 import { parseSetup, type SessionSetup } from "./session-setup.ts";
 import type { SessionRow } from "./parse-session.ts";
-import { statusOf, type Home, type SessionState } from "./session.ts";
+import { statusOf, type Site, type SessionState } from "./session.ts";
 
 // Everything that an operator may see of a session, in whatever state it is.
 export interface SessionDetails extends SessionRules {
@@ -15,7 +15,7 @@ export interface SessionDetails extends SessionRules {
   state: SessionState;
   generation: number;
   template: string;
-  home: Home;
+  site: Site;
   metadata: Record<string, string>;
   timeoutMs: number;
   idleTimeoutMs: number | null;
@@ -65,7 +65,7 @@ const parseDetails = (row: SessionRow): SessionDetails => ({
   state: row.state,
   generation: row.generation,
   template: row.template,
-  home: { driver: row.driver, host: row.host },
+  site: { driver: row.driver, host: row.host },
   metadata: JSON.parse(row.metadata) as Record<string, string>,
   timeoutMs: row.timeout_ms,
   idleTimeoutMs: row.idle_timeout_ms,

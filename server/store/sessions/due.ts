@@ -2,7 +2,7 @@ import type { Db } from "../schema.ts";
 import { deleteSessionLogs } from "../session-logs/delete-logs.ts";
 import { parseSessions } from "./parse-session.ts";
 import { sessionsAt } from "./read.ts";
-import type { Home, Session } from "./session.ts";
+import type { Site, Session } from "./session.ts";
 
 // Sessions for which a timer is due, oldest first. One index answers each query, so that a tick over 100,000 rows with
 // nothing due is cheap. `warned` and `hibernated in (0, 1)` are there for the index.
@@ -10,8 +10,8 @@ import type { Home, Session } from "./session.ts";
 type RunningSession = Extract<Session, { state: "running" }>;
 type PausedSession = Extract<Session, { state: "paused" }>;
 
-export async function sessionsTimedOut(db: Db, home: Home, nowMs: number, limit: number): Promise<RunningSession[]> {
-  const rows = await sessionsAt(db, home)
+export async function sessionsTimedOut(db: Db, site: Site, nowMs: number, limit: number): Promise<RunningSession[]> {
+  const rows = await sessionsAt(db, site)
     .where("state", "=", "running")
     .where("expires_at", "<=", nowMs)
     .orderBy("expires_at")
@@ -23,11 +23,11 @@ export async function sessionsTimedOut(db: Db, home: Home, nowMs: number, limit:
 // Running sessions that expire before `untilMs` and whose partner has not been warned.
 export async function sessionsToWarn(
   db: Db,
-  home: Home,
+  site: Site,
   { nowMs, untilMs }: { nowMs: number; untilMs: number },
   limit: number,
 ): Promise<RunningSession[]> {
-  const rows = await sessionsAt(db, home)
+  const rows = await sessionsAt(db, site)
     .where("state", "=", "running")
     .where("warned", "=", 0)
     .where("expires_at", ">", nowMs)
@@ -38,8 +38,8 @@ export async function sessionsToWarn(
   return parseSessions(rows) as RunningSession[];
 }
 
-export async function sessionsToHibernate(db: Db, home: Home, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
-  const rows = await sessionsAt(db, home)
+export async function sessionsToHibernate(db: Db, site: Site, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
+  const rows = await sessionsAt(db, site)
     .where("state", "=", "paused")
     .where("hibernated", "=", 0)
     .where("paused_at", "<=", pausedBeforeMs)
@@ -49,8 +49,8 @@ export async function sessionsToHibernate(db: Db, home: Home, pausedBeforeMs: nu
   return parseSessions(rows) as PausedSession[];
 }
 
-export async function countPausedTooLong(db: Db, home: Home, pausedBeforeMs: number): Promise<number> {
-  const { count } = await sessionsAt(db, home)
+export async function countPausedTooLong(db: Db, site: Site, pausedBeforeMs: number): Promise<number> {
+  const { count } = await sessionsAt(db, site)
     .clearSelect()
     .select(({ fn }) => fn.countAll().as("count"))
     .where("state", "=", "paused")
@@ -60,8 +60,8 @@ export async function countPausedTooLong(db: Db, home: Home, pausedBeforeMs: num
 }
 
 // In no order, which the index could not give for both values of `hibernated`.
-export async function sessionsPausedTooLong(db: Db, home: Home, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
-  const rows = await sessionsAt(db, home)
+export async function sessionsPausedTooLong(db: Db, site: Site, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
+  const rows = await sessionsAt(db, site)
     .where("state", "=", "paused")
     .where("hibernated", "in", [0, 1])
     .where("paused_at", "<=", pausedBeforeMs)

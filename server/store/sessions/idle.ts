@@ -5,7 +5,7 @@ import type { Engine } from "../open.ts";
 import type { Db } from "../schema.ts";
 import { parseSessions } from "./parse-session.ts";
 import { sessionsAt } from "./read.ts";
-import type { Home, Session } from "./session.ts";
+import type { Site, Session } from "./session.ts";
 
 // The idle timeout of sessions. `idle_at` is the time of the last recorded activity plus the timeout, and `idle_look_at` is when a
 // server next looks whether the session is idle: first before people are warned, then at `idle_at`.
@@ -60,8 +60,8 @@ export async function lookAgainAtEnd(db: Db, { id, idleAtMs }: Pick<RunningSessi
   await db.updateTable("sessions").set({ idle_look_at: idleAtMs }).where("id", "=", id).where("idle_at", "=", idleAtMs).execute();
 }
 
-export async function sessionsToLookAt(db: Db, home: Home, nowMs: number, limit: number): Promise<RunningSession[]> {
-  const rows = await sessionsAt(db, home)
+export async function sessionsToLookAt(db: Db, site: Site, nowMs: number, limit: number): Promise<RunningSession[]> {
+  const rows = await sessionsAt(db, site)
     .where("state", "=", "running")
     .where("idle_look_at", "<=", nowMs)
     .orderBy("idle_look_at")
@@ -71,8 +71,8 @@ export async function sessionsToLookAt(db: Db, home: Home, nowMs: number, limit:
 }
 
 // Running sessions of these templates that have an idle timeout.
-export async function sessionsWithIdleTimeout(db: Db, home: Home, templates: readonly string[]): Promise<RunningSession[]> {
-  const rows = await sessionsAt(db, home)
+export async function sessionsWithIdleTimeout(db: Db, site: Site, templates: readonly string[]): Promise<RunningSession[]> {
+  const rows = await sessionsAt(db, site)
     .where("state", "=", "running")
     .where("idle_look_at", "is not", null)
     .where("template", "in", templates)

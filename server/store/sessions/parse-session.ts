@@ -78,7 +78,7 @@ const sandboxOf = (row: SessionRow) => ({
   generation: row.generation,
   template: row.template,
   templateHash: row.template_hash,
-  home: { driver: row.driver, host: row.host },
+  site: { driver: row.driver, host: row.host },
   sealedToken: row.token,
   createdAtMs: row.created_at,
   updatedAtMs: row.updated_at,

@@ -3,7 +3,7 @@ import { prepareFirst } from "../engines/prepared.ts";
 import type { Store } from "../open.ts";
 import type { Db } from "../schema.ts";
 import { parseSession, parseSessions, type MalformedRow } from "./parse-session.ts";
-import type { Home, Session, SessionState } from "./session.ts";
+import type { Site, Session, SessionState } from "./session.ts";
 
 export async function findSession(db: Db, id: string): Promise<Session | null> {
   const row = await db
@@ -23,10 +23,10 @@ export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<S
   return row ? parseSession(row) : null;
 }
 
-// The encrypted token and the home of a sandbox, which a connection to its daemon needs.
+// The encrypted token and the site of a sandbox, which a connection to its daemon needs.
 export interface SandboxAccess {
   sealedToken: string;
-  home: Home;
+  site: Site;
 }
 
 // null when there is no such sandbox, or when it is destroyed.
@@ -36,7 +36,7 @@ export async function readSandboxAccess(store: Store, sandboxId: string): Promis
 
 const readAccess = prepareFirst(
   (db) => db.selectFrom("sessions").select(["token", "driver", "host"]).where("sandbox_id", "=", "sbx_").compile(),
-  ({ token, driver, host }): SandboxAccess | null => (token === "" ? null : { sealedToken: token, home: { driver, host } }),
+  ({ token, driver, host }): SandboxAccess | null => (token === "" ? null : { sealedToken: token, site: { driver, host } }),
 );
 
 // Malformed rows are left out of the lists below.
@@ -46,23 +46,23 @@ export interface ListOptions {
 
 export async function sessionsInState<State extends SessionState>(
   db: Db,
-  home: Home,
+  site: Site,
   states: readonly State[],
   { onMalformed }: ListOptions = {},
 ): Promise<Extract<Session, { state: State }>[]> {
-  const rows = await sessionsAt(db, home)
+  const rows = await sessionsAt(db, site)
     .where("state", "in", [...states])
     .execute();
   return parseSessions(rows, onMalformed) as Extract<Session, { state: State }>[];
 }
 
-export async function hasSessionIn(db: Db, home: Home, state: SessionState): Promise<boolean> {
+export async function hasSessionIn(db: Db, site: Site, state: SessionState): Promise<boolean> {
   const row = await db
     .selectFrom("sessions")
     .select("id")
     .where("state", "=", state)
-    .where("driver", "=", home.driver)
-    .where("host", home.host === null ? "is" : "=", home.host)
+    .where("driver", "=", site.driver)
+    .where("host", site.host === null ? "is" : "=", site.host)
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
@@ -76,13 +76,13 @@ export interface AbandonedQuery extends ListOptions {
   isOnlyOwnerAlive: boolean;
 }
 
-// Steps of this home that no server works on any more, and those of this server.
+// Steps of this site that no server works on any more, and those of this server.
 export async function abandonedSteps(
   db: Db,
-  home: Home,
+  site: Site,
   { nowMs, owner, isOnlyOwnerAlive, onMalformed }: AbandonedQuery,
 ): Promise<Session[]> {
-  const leased = sessionsAt(db, home).where("lease_until", "is not", null);
+  const leased = sessionsAt(db, site).where("lease_until", "is not", null);
   const rows = await (isOnlyOwnerAlive ? leased : leased.where((w) => w.or([w("lease_until", "<", nowMs), w("lease_owner", "=", owner)])))
     .orderBy("lease_until")
     .limit(500)
@@ -94,7 +94,7 @@ export async function abandonedSteps(
 export interface PoolKey {
   template: string;
   templateHash: string;
-  home: Home;
+  site: Site;
 }
 
 export async function hasWarm(db: Db, pool: PoolKey, besides = 0): Promise<boolean> {
@@ -150,20 +150,20 @@ export async function driversInUse(db: Db, host: string): Promise<string[]> {
   return rows.map(({ driver }) => driver);
 }
 
-export function warmSessions(db: Db, { template, templateHash, home }: PoolKey) {
+export function warmSessions(db: Db, { template, templateHash, site }: PoolKey) {
   return db
     .selectFrom("sessions")
     .where("state", "=", "warm")
     .where("template", "=", template)
     .where("template_hash", "=", templateHash)
-    .where("driver", "=", home.driver)
-    .where("host", home.host === null ? "is" : "=", home.host);
+    .where("driver", "=", site.driver)
+    .where("host", site.host === null ? "is" : "=", site.host);
 }
 
-export function sessionsAt(db: Db, home: Home) {
+export function sessionsAt(db: Db, site: Site) {
   return db
     .selectFrom("sessions")
     .selectAll()
-    .where("driver", "=", home.driver)
-    .where("host", home.host === null ? "is" : "=", home.host);
+    .where("driver", "=", site.driver)
+    .where("host", site.host === null ? "is" : "=", site.host);
 }

@@ -39,7 +39,7 @@ interface Sandbox {
   template: string;
   // Fingerprint of the template when the sandbox was created.
   templateHash: string;
-  home: Home;
+  site: Site;
   // The daemon's token, sealed for this sandbox. Empty once the session is destroyed.
   sealedToken: string;
   createdAtMs: number;
@@ -92,7 +92,7 @@ export interface Lease {
 }
 
 // The driver and, for host-bound ones, the machine whose sandboxes a server acts on.
-export interface Home {
+export interface Site {
   driver: string;
   host: string | null;
 }
@@ -104,7 +104,7 @@ export const isInStep = (session: Session): session is SessionInStep => "lease" 
 
 export const isPartnerSession = (session: Session): session is PartnerSession => "partnerId" in session;
 
-export const isAtHome = ({ home }: { home: Home }, { driver, host }: Home): boolean => home.driver === driver && home.host === host;
+export const isAtSite = ({ site }: { site: Site }, { driver, host }: Site): boolean => site.driver === driver && site.host === host;
 
 // The status that partners see; null if the session is hidden from them. During a step it is the status before the step.
 export function statusOf(session: Pick<Session, "state"> & { was?: "running" | "paused" }): SessionStatus | null {

@@ -2,13 +2,13 @@ import type { SandboxId } from "@berth/contract";
 import type { Db } from "../schema.ts";
 import { parseSessions } from "./parse-session.ts";
 import { sessionsAt } from "./read.ts";
-import type { Home, Session } from "./session.ts";
+import type { Site, Session } from "./session.ts";
 
 export type RunningSession = Extract<Session, { state: "running" }>;
 
 // Running sessions whose setup has not ended.
-export async function sessionsToSetUp(db: Db, home: Home, limit: number): Promise<RunningSession[]> {
-  const rows = await sessionsAt(db, home).where("state", "=", "running").where("setup_state", "is not", null).limit(limit).execute();
+export async function sessionsToSetUp(db: Db, site: Site, limit: number): Promise<RunningSession[]> {
+  const rows = await sessionsAt(db, site).where("state", "=", "running").where("setup_state", "is not", null).limit(limit).execute();
   return parseSessions(rows) as RunningSession[];
 }
 

@@ -45,7 +45,7 @@ export function viewOf(session: Session): SessionView | null {
     state: session.state,
     generation: session.generation,
     template: session.template,
-    host: session.home.host,
+    host: session.site.host,
     metadataJson: session.metadataJson,
     timeoutMs: session.timeoutMs,
     expiresAt: "expiresAtMs" in session ? session.expiresAtMs : null,

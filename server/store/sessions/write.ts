@@ -7,7 +7,7 @@ import { warmSessions, type PoolKey } from "./read.ts";
 import { FIRST_GENERATION, parseSession } from "./parse-session.ts";
 import { ruleColumns, type SessionRules } from "./rules.ts";
 import { setupColumns, type SessionSetup, type SetupState } from "./session-setup.ts";
-import type { Home, Lease, Session, SessionState, StopReason } from "./session.ts";
+import type { Site, Lease, Session, SessionState, StopReason } from "./session.ts";
 
 // Every statement that writes a session's row. Only sessions/states/transitions.ts moves rows, because the table of states decides what
 // may be written; scripts/structure/queries.test.ts enforces that.
@@ -19,7 +19,7 @@ export interface NewSession {
   lease: Lease;
   template: string;
   templateHash: string;
-  home: Home;
+  site: Site;
   sealedToken: string;
   owner: NewOwner | null;
   nowMs: number;
@@ -77,7 +77,7 @@ type Seen = Pick<Session, "id" | "state" | "generation"> & {
   sealedRelays?: string | null;
 };
 
-export async function insertSession(db: Db, { owner, home, lease, nowMs, ...session }: NewSession): Promise<Session> {
+export async function insertSession(db: Db, { owner, site, lease, nowMs, ...session }: NewSession): Promise<Session> {
   const row: Insertable<SessionsTable> = {
     id: session.id,
     sandbox_id: session.sandboxId,
@@ -86,8 +86,8 @@ export async function insertSession(db: Db, { owner, home, lease, nowMs, ...sess
     ...leaseColumns(lease),
     template: session.template,
     template_hash: session.templateHash,
-    driver: home.driver,
-    host: home.host,
+    driver: site.driver,
+    host: site.host,
     token: session.sealedToken,
     metadata: "{}",
     auto_start_agent: 0,
@@ -107,7 +107,7 @@ export interface RecoveredSession extends Omit<NewSession, "state" | "lease" | "
 }
 
 // A session for a sandbox whose row was lost: paused, with its files and without memory.
-export async function insertRecovered(db: Db, { owner, home, nowMs, createdAtMs, ...session }: RecoveredSession): Promise<Session> {
+export async function insertRecovered(db: Db, { owner, site, nowMs, createdAtMs, ...session }: RecoveredSession): Promise<Session> {
   const row: Insertable<SessionsTable> = {
     id: session.id,
     sandbox_id: session.sandboxId,
@@ -115,7 +115,7 @@ export async function insertRecovered(db: Db, { owner, home, nowMs, createdAtMs,
     generation: FIRST_GENERATION,
     template: session.template,
     template_hash: session.templateHash,
-    ...home,
+    ...site,
     token: session.sealedToken,
     warned: 0,
     hibernated: 1,

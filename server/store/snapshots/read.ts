@@ -1,7 +1,7 @@
 import type { Selectable } from "kysely";
 import type { SnapshotId } from "@berth/contract";
 import type { Db } from "../schema.ts";
-import type { Home } from "../sessions/session.ts";
+import type { Site } from "../sessions/session.ts";
 import type { SnapshotsTable } from "../snapshot-table.ts";
 
 export interface StoredSnapshot {
@@ -15,7 +15,7 @@ export interface StoredSnapshot {
   template: string;
   // The image of the repository that the session ran in; null if it was the template's.
   image: string | null;
-  home: Home;
+  site: Site;
   bytes: number | null;
   leaseUntilMs: number | null;
   createdAtMs: number;
@@ -30,7 +30,7 @@ export const parseSnapshot = (row: Selectable<SnapshotsTable>): StoredSnapshot =
   name: row.name,
   template: row.template,
   image: row.image,
-  home: { driver: row.driver, host: row.host },
+  site: { driver: row.driver, host: row.host },
   bytes: row.bytes === null ? null : Number(row.bytes),
   leaseUntilMs: row.lease_until,
   createdAtMs: row.created_at,
@@ -82,21 +82,21 @@ export async function snapshotUse(db: Db, partnerId: string | null): Promise<{ c
   return { count: Number(count), bytes: Number(bytes ?? 0) };
 }
 
-// The ids of all snapshots of a home, in every state.
-export async function snapshotIdsAt(db: Db, home: Home): Promise<Set<string>> {
-  const rows = await snapshotsAt(db, home).select("id").execute();
+// The ids of all snapshots of a site, in every state.
+export async function snapshotIdsAt(db: Db, site: Site): Promise<Set<string>> {
+  const rows = await snapshotsAt(db, site).select("id").execute();
   return new Set(rows.map(({ id }) => id));
 }
 
 export interface AbandonedOptions {
   nowMs: number;
-  // Also those with an unexpired lease of another process of this home, which is known to be dead.
+  // Also those with an unexpired lease of another process of this site, which is known to be dead.
   onlyOwnerAlive?: string | undefined;
 }
 
 // Snapshots whose server has died while it worked on them.
-export async function abandonedSnapshots(db: Db, home: Home, { nowMs, onlyOwnerAlive }: AbandonedOptions): Promise<StoredSnapshot[]> {
-  const rows = await snapshotsAt(db, home)
+export async function abandonedSnapshots(db: Db, site: Site, { nowMs, onlyOwnerAlive }: AbandonedOptions): Promise<StoredSnapshot[]> {
+  const rows = await snapshotsAt(db, site)
     .selectAll()
     .where("lease_until", "is not", null)
     .where((row) =>
@@ -107,26 +107,26 @@ export async function abandonedSnapshots(db: Db, home: Home, { nowMs, onlyOwnerA
 }
 
 // Partners' snapshots that are older than their retention.
-export async function snapshotsTakenBefore(db: Db, home: Home, beforeMs: number, limit: number): Promise<StoredSnapshot[]> {
-  const rows = await keptAt(db, home, beforeMs).selectAll().orderBy("created_at").limit(limit).execute();
+export async function snapshotsTakenBefore(db: Db, site: Site, beforeMs: number, limit: number): Promise<StoredSnapshot[]> {
+  const rows = await keptAt(db, site, beforeMs).selectAll().orderBy("created_at").limit(limit).execute();
   return rows.map(parseSnapshot);
 }
 
-export async function countTakenBefore(db: Db, home: Home, beforeMs: number): Promise<number> {
-  const { count } = await keptAt(db, home, beforeMs)
+export async function countTakenBefore(db: Db, site: Site, beforeMs: number): Promise<number> {
+  const { count } = await keptAt(db, site, beforeMs)
     .select(({ fn }) => fn.countAll().as("count"))
     .executeTakeFirstOrThrow();
   return Number(count);
 }
 
-const keptAt = (db: Db, home: Home, beforeMs: number) =>
-  snapshotsAt(db, home)
+const keptAt = (db: Db, site: Site, beforeMs: number) =>
+  snapshotsAt(db, site)
     .where("state", "=", "ready")
     .where("purpose", "=", "keep")
     .where("partner_id", "is not", null)
     .where("created_at", "<", beforeMs);
 
-const snapshotsAt = (db: Db, { driver, host }: Home) =>
+const snapshotsAt = (db: Db, { driver, host }: Site) =>
   db
     .selectFrom("snapshots")
     .where("driver", "=", driver)

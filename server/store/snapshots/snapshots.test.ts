@@ -5,7 +5,7 @@ import { insertPartner } from "../store.suite.ts";
 import { abandonedSnapshots, findSnapshot, listSnapshots, snapshotIdsAt, snapshotsTakenBefore, snapshotUse } from "./read.ts";
 import { beginDeletion, finishSnapshot, insertSnapshot, releaseSnapshot, removeSnapshot, type NewSnapshot } from "./write.ts";
 
-const home = { driver: "oci", host: "here" };
+const site = { driver: "oci", host: "here" };
 const startMs = Date.UTC(2030, 0, 1);
 
 const aSnapshot = (nowMs: number, purpose: NewSnapshot["purpose"] = "keep"): NewSnapshot => ({
@@ -15,7 +15,7 @@ const aSnapshot = (nowMs: number, purpose: NewSnapshot["purpose"] = "keep"): New
   purpose,
   name: "first",
   template: "default",
-  home,
+  site,
   lease: { owner: "server", untilMs: nowMs + 1000 },
   nowMs,
 });
@@ -29,7 +29,7 @@ onBothEngines("snapshots in the store", (databases) => {
     for (const row of [older, newer, fork]) await insertSnapshot(db, row);
     expect(await finishSnapshot(db, older.id, "another server", 1)).toBeNull();
     for (const row of [older, fork]) expect(await finishSnapshot(db, row.id, "server", 3 * 2 ** 33)).toMatchObject({ state: "ready" });
-    expect(await findSnapshot(db, older.id)).toMatchObject({ home, leaseUntilMs: null, bytes: 3 * 2 ** 33 });
+    expect(await findSnapshot(db, older.id)).toMatchObject({ site, leaseUntilMs: null, bytes: 3 * 2 ** 33 });
     expect(await findSnapshot(db, fork.id)).toMatchObject({ leaseUntilMs: startMs + 1002 });
     expect(await snapshotUse(db, "acme")).toEqual({ count: 2, bytes: 3 * 2 ** 33 });
 
@@ -37,10 +37,10 @@ onBothEngines("snapshots in the store", (databases) => {
     expect(first).toMatchObject({ id: newer.id, state: "creating" });
     const after = { createdAt: first!.createdAtMs, id: first!.id };
     expect((await listSnapshots(db, { partnerId: "acme", limit: 5, after })).map(({ id }) => id)).toEqual([older.id]);
-    expect((await snapshotsTakenBefore(db, home, startMs + 5, 10)).map(({ id }) => id)).toEqual([older.id]);
+    expect((await snapshotsTakenBefore(db, site, startMs + 5, 10)).map(({ id }) => id)).toEqual([older.id]);
 
     const abandoned = async (nowMs: number, onlyOwnerAlive?: string) =>
-      new Set((await abandonedSnapshots(db, home, { nowMs, onlyOwnerAlive })).map(({ id }) => id));
+      new Set((await abandonedSnapshots(db, site, { nowMs, onlyOwnerAlive })).map(({ id }) => id));
     expect(await abandoned(startMs)).toEqual(new Set());
     expect(await abandoned(startMs, "the next server")).toEqual(new Set([newer.id, fork.id]));
     expect(await abandoned(startMs + 2000)).toEqual(new Set([newer.id, fork.id]));
@@ -52,7 +52,7 @@ onBothEngines("snapshots in the store", (databases) => {
     await releaseSnapshot(db, older.id);
     expect(await abandoned(startMs)).toEqual(new Set([older.id]));
     expect([await removeSnapshot(db, older.id), await removeSnapshot(db, older.id)]).toEqual([true, false]);
-    expect(await snapshotIdsAt(db, home)).toEqual(new Set([newer.id, fork.id]));
+    expect(await snapshotIdsAt(db, site)).toEqual(new Set([newer.id, fork.id]));
     expect(await snapshotIdsAt(db, { driver: "kubernetes", host: null })).toEqual(new Set());
   });
 });

@@ -1,6 +1,6 @@
 import type { SnapshotId } from "@berth/contract";
 import type { Db } from "../schema.ts";
-import type { Home, Lease } from "../sessions/session.ts";
+import type { Site, Lease } from "../sessions/session.ts";
 import { parseSnapshot, type StoredSnapshot } from "./read.ts";
 
 // Every statement that writes a snapshot's row: `creating`, then `ready`, then `deleting`, then no row. A row exists before its files
@@ -14,12 +14,12 @@ export interface NewSnapshot {
   name: string;
   template: string;
   image?: string | null;
-  home: Home;
+  site: Site;
   lease: Lease;
   nowMs: number;
 }
 
-export async function insertSnapshot(db: Db, { home, lease, nowMs, ...snapshot }: NewSnapshot): Promise<void> {
+export async function insertSnapshot(db: Db, { site, lease, nowMs, ...snapshot }: NewSnapshot): Promise<void> {
   await db
     .insertInto("snapshots")
     .values({
@@ -31,8 +31,8 @@ export async function insertSnapshot(db: Db, { home, lease, nowMs, ...snapshot }
       name: snapshot.name,
       template: snapshot.template,
       image: snapshot.image ?? null,
-      driver: home.driver,
-      host: home.host,
+      driver: site.driver,
+      host: site.host,
       bytes: null,
       lease_owner: lease.owner,
       lease_until: lease.untilMs,

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
 import type { Db } from "../schema.ts";
-import type { Home } from "../sessions/session.ts";
+import type { Site } from "../sessions/session.ts";
 import { addUsage, dayOf, ownerOf, type DayUsage, type UsageOwner } from "./days.ts";
 
 // The measured usage of a sandbox. null: the engine does not measure it.
@@ -104,10 +104,10 @@ export interface SamplePage {
   next: SamplePosition | null;
 }
 
-// A page of the running sessions of this home, without those that another server has measured after `sampledAfterMs`.
+// A page of the running sessions of this site, without those that another server has measured after `sampledAfterMs`.
 export async function sessionsToSample(
   db: Db,
-  home: Home,
+  site: Site,
   { after, limit, sampledAfterMs }: { after: SamplePosition; limit: number; sampledAfterMs: number },
 ): Promise<SamplePage> {
   const rows = await db
@@ -115,8 +115,8 @@ export async function sessionsToSample(
     .leftJoin("usage_counters", "usage_counters.session_id", "sessions.id")
     .select(["sessions.id", "sandbox_id", "partner_id", "external_user_id", "template", "state", "sampled_at"])
     .where("counted_from", "is not", null)
-    .where("driver", "=", home.driver)
-    .where("host", home.host === null ? "is" : "=", home.host)
+    .where("driver", "=", site.driver)
+    .where("host", site.host === null ? "is" : "=", site.host)
     .where(sql<boolean>`(partner_id, sessions.id) > (${after.partnerId}, ${after.sessionId})`)
     .orderBy("partner_id")
     .orderBy("sessions.id")

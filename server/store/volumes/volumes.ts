@@ -1,7 +1,7 @@
 import type { Selectable } from "kysely";
 import type { SessionId, VolumeId, VolumeMode } from "@berth/contract";
 import type { Db } from "../schema.ts";
-import type { Home } from "../sessions/session.ts";
+import type { Site } from "../sessions/session.ts";
 import type { VolumesTable } from "../volume-tables.ts";
 
 export interface StoredVolume {
@@ -10,7 +10,7 @@ export interface StoredVolume {
   name: string;
   sizeMb: number;
   // null: no session has used it yet, so it has no files.
-  home: Home | null;
+  site: Site | null;
   createdAtMs: number;
 }
 
@@ -20,7 +20,7 @@ export interface VolumeUse {
   mode: VolumeMode;
 }
 
-export async function insertVolume(db: Db, { id, partnerId, name, sizeMb, createdAtMs }: Omit<StoredVolume, "home">): Promise<void> {
+export async function insertVolume(db: Db, { id, partnerId, name, sizeMb, createdAtMs }: Omit<StoredVolume, "site">): Promise<void> {
   const row = {
     id,
     partner_id: partnerId,
@@ -35,7 +35,7 @@ export async function insertVolume(db: Db, { id, partnerId, name, sizeMb, create
 }
 
 // Decides where the files of a volume are.
-export async function bindVolume(db: Db, id: VolumeId, { driver, host }: Home): Promise<void> {
+export async function bindVolume(db: Db, id: VolumeId, { driver, host }: Site): Promise<void> {
   await db.updateTable("volumes").set({ driver, host }).where("id", "=", id).execute();
 }
 
@@ -83,8 +83,8 @@ export async function deleteVolumeRow(db: Db, id: VolumeId): Promise<void> {
   await db.deleteFrom("volumes").where("id", "=", id).execute();
 }
 
-// Volumes at this home whose deletion has not ended.
-export async function deletingVolumes(db: Db, { driver, host }: Home): Promise<VolumeId[]> {
+// Volumes at this site whose deletion has not ended.
+export async function deletingVolumes(db: Db, { driver, host }: Site): Promise<VolumeId[]> {
   const rows = await db
     .selectFrom("volumes")
     .select("id")
@@ -107,6 +107,6 @@ const parseVolume = (row: Selectable<VolumesTable>): StoredVolume => ({
   partnerId: row.partner_id,
   name: row.name,
   sizeMb: row.size_mb,
-  home: row.driver === null ? null : { driver: row.driver, host: row.host },
+  site: row.driver === null ? null : { driver: row.driver, host: row.host },
   createdAtMs: row.created_at,
 });

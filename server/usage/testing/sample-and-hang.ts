@@ -10,8 +10,8 @@ flushCompileCache();
 
 const [file = "", url = "", cpuMs] = process.argv.slice(2);
 const store = await openStore({ file, url: url === "" ? null : url, log: silentLog });
-const home = { driver: "process", host: null };
-const page = await sessionsToSample(store.db, home, { after: { partnerId: "", sessionId: "" }, limit: 1, sampledAfterMs: Infinity });
+const site = { driver: "process", host: null };
+const page = await sessionsToSample(store.db, site, { after: { partnerId: "", sessionId: "" }, limit: 1, sampledAfterMs: Infinity });
 const { owner } = page.sessions[0]!;
 const sample = { owner, atMs: Date.UTC(2030, 0, 10) + 60 * SECOND, cpuMs: Number(cpuMs), reportedCpus: null, memoryBytes: 7, diskBytes: 7 };
 await store.transaction(async (tx) => {

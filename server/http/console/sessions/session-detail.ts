@@ -9,7 +9,7 @@ import { listAudit } from "../../../store/partners/audit.ts";
 import type { SessionRow } from "../../../store/sessions/parse-session.ts";
 import { parseRules } from "../../../store/sessions/rules.ts";
 import { parseSetup, type SessionSetup } from "../../../store/sessions/session-setup.ts";
-import type { Home } from "../../../store/sessions/session.ts";
+import type { Site } from "../../../store/sessions/session.ts";
 import type { Access } from "../access/access.ts";
 import { toConsoleAudit } from "../audit-entries.ts";
 import { toConsoleSession } from "./session-list.ts";
@@ -20,7 +20,7 @@ export interface SessionDetailDeps {
   // The configured templates, by name.
   templates: { get(name: string): Template | undefined };
   // The current use of a sandbox; null if it is not on this server, or does not run.
-  readStats(session: { sandboxId: SandboxId; template: string; home: Home }): Promise<Omit<ConsoleStats, "at"> | null>;
+  readStats(session: { sandboxId: SandboxId; template: string; site: Site }): Promise<Omit<ConsoleStats, "at"> | null>;
 }
 
 const MAX_EVENTS = 200;
@@ -31,7 +31,7 @@ export async function readSessionDetail(deps: SessionDetailDeps, { viewer, partn
   const { store, clock, templates } = deps;
   const row = await requireSession(store, partnerId, id);
   const template = templates.get(row.template);
-  const sandbox = { sandboxId: row.sandbox_id, template: row.template, home: { driver: row.driver, host: row.host } };
+  const sandbox = { sandboxId: row.sandbox_id, template: row.template, site: { driver: row.driver, host: row.host } };
   const stats = row.state === "running" ? await deps.readStats(sandbox) : null;
   const events = await eventsOfSession(store.db, row.id, MAX_EVENTS);
   return {
