@@ -22,7 +22,7 @@ import type { Authenticate } from "./limits/authentication.ts";
 import { createMemoryBuckets } from "./limits/memory-buckets.ts";
 import { startInTurn } from "./limits/partner-turns.ts";
 import { createSharedBuckets } from "./limits/shared-buckets.ts";
-import { addHome } from "./home/home-routes.ts";
+import { addStartPage } from "./start-page/start-page-routes.ts";
 import { addHealth, type HealthDeps } from "./operations/health.ts";
 import { addMetrics } from "./operations/metrics.ts";
 import { logRequests } from "./operations/request-log.ts";
@@ -136,7 +136,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addKeyRoutes(app, { ...deps, idempotency });
   addUsageRoutes(app, deps);
   addVolumeRoutes(app, { ...deps, idempotency });
-  addHome(app, deps);
+  addStartPage(app, deps);
   if (deps.console) addConsole(app, deps, deps.console);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
   await app.ready();

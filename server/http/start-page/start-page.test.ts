@@ -42,7 +42,7 @@ describe("the page at /", () => {
     expect(body).toContain("Healthy");
     expect(body).toContain('href="/docs"');
     expect(body).not.toMatch(/<script|<form|style="|npx berth open/);
-    expect((await send(app, "GET", "/home.css")).headers["content-type"]).toBe("text/css; charset=utf-8");
+    expect((await send(app, "GET", "/start-page.css")).headers["content-type"]).toBe("text/css; charset=utf-8");
     for (const accept of [{ accept: "application/json" }, { accept: "*/*" }, {}] as Record<string, string>[])
       expect(await send(app, "GET", "/", accept)).toMatchObject({ status: 404, body: '{"error":"Not found"}' });
   });

@@ -1,5 +1,5 @@
 // The page at `/`. It has no scripts and loads only its style.
-export interface HomePage {
+export interface StartPage {
   isReady: boolean;
   // How a workspace is opened from here; null if it is not, because the server is for others.
   opening: Opening | null;
@@ -11,7 +11,7 @@ export type Opening =
   // This browser is not the operator's.
   | { how: "command" };
 
-export function renderHomePage({ isReady, opening }: HomePage): string {
+export function renderStartPage({ isReady, opening }: StartPage): string {
   return page(
     "Berth",
     `<p class="health ${isReady ? "good" : "bad"}">${isReady ? "Healthy" : "Not ready: the database does not answer"}</p>
@@ -50,7 +50,7 @@ const page = (title: string, content: string): string => `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
-<link rel="stylesheet" href="/home.css">
+<link rel="stylesheet" href="/start-page.css">
 </head>
 <body>
 <main>

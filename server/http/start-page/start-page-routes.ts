@@ -10,10 +10,10 @@ import type { Store } from "../../store/open.ts";
 import { findPartnerFast, type Partner } from "../../store/partners/partners.ts";
 import { requireStore } from "../operations/health.ts";
 import { parseCreate } from "../session-format/session-requests.ts";
-import { renderHomePage, renderOpenFailure, type Opening } from "./home-page.ts";
+import { renderStartPage, renderOpenFailure, type Opening } from "./start-page.ts";
 import { isLocalCaller, isSameOrigin } from "../requests/local-caller.ts";
 
-export interface HomeDeps {
+export interface StartPageDeps {
   sessions: Sessions;
   tickets: Pick<Tickets, "issueLaunchUrl">;
   templates: Pick<Templates, "get" | "keys">;
@@ -25,11 +25,11 @@ export interface HomeDeps {
 }
 
 // The page at `/`: what this is, whether it works, and where to go. On a laptop it also opens a workspace.
-export function addHome(app: FastifyInstance, deps: HomeDeps): void {
+export function addStartPage(app: FastifyInstance, deps: StartPageDeps): void {
   const { sessions, tickets, templates, store, clock, baseUrl, localPartner } = deps;
   const headers = pageHeaders(baseUrl);
   const config = { public: true } as const;
-  const style = readFileSync(new URL("home.css", import.meta.url));
+  const style = readFileSync(new URL("start-page.css", import.meta.url));
 
   app.get("/", { config }, async (request, reply) => {
     // Programs get the same answer as at any other path that is not part of the API.
@@ -39,10 +39,10 @@ export function addHome(app: FastifyInstance, deps: HomeDeps): void {
       () => false,
     );
     const opening = isReady ? await openingFor(request) : null;
-    return sendPage(reply, isReady ? 200 : 503, renderHomePage({ isReady, opening }));
+    return sendPage(reply, isReady ? 200 : 503, renderStartPage({ isReady, opening }));
   });
 
-  app.get("/home.css", { config }, (_request, reply) => {
+  app.get("/start-page.css", { config }, (_request, reply) => {
     void reply.type("text/css; charset=utf-8").headers(headers).send(style);
   });
 
