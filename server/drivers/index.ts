@@ -184,6 +184,6 @@ const poolsOf = (pairs: readonly string[]) => new Map(pairs.map((pair) => pair.s
 
 async function canBoundDisks(dataDir: string): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
-  const { probeVolumes } = await import("./host/disks/volumes.ts");
-  return (await probeVolumes(join(dataDir, "probe"))).bounded;
+  const { probeDisks } = await import("./host/disks/sandbox-disks.ts");
+  return (await probeDisks(join(dataDir, "probe"))).bounded;
 }

@@ -4,15 +4,15 @@ import { isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
 import { makeFolder } from "../../bounded-io/make-folder.ts";
 import { readMountPoints } from "../host/mounts.ts";
 import { mustRun, run } from "../host/run.ts";
-import { createVolumeSnapshots, type VolumeSnapshots } from "../host/disks/volume-snapshots.ts";
-import { createVolumes } from "../host/disks/volumes.ts";
+import { createDiskSnapshots, type DiskSnapshots } from "../host/disks/disk-snapshots.ts";
+import { createSandboxDisks } from "../host/disks/sandbox-disks.ts";
 import type { SandboxVolume } from "../driver.ts";
 import { makeMountPoint } from "../host/named-volumes/mount-points.ts";
 import { createNamedVolumes, type NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import type { SandboxFolders } from "./container.ts";
 
-// The folders of sandboxes on the Engine's machine: the volume with workspace and home, the control folder, and the egress folder.
-// If `bounded`, everything that a sandbox can write to has a limit: the volume is a file system in a file, and the control folder
+// The folders of sandboxes on the Engine's machine: the disk with workspace and home, the control folder, and the egress folder.
+// If `bounded`, everything that a sandbox can write to has a limit: the disk is a file system in a file, and the control folder
 // is a small tmpfs. This needs mounts that the Engine sees, so it does not work for a server in a container.
 export interface SandboxStorage {
   foldersOf(id: SandboxId): SandboxFolders;
@@ -26,7 +26,7 @@ export interface SandboxStorage {
   list(): Promise<SandboxId[]>;
   // The disk has turned read-only after an error.
   hasFailed(id: SandboxId): boolean;
-  snapshots: VolumeSnapshots;
+  snapshots: DiskSnapshots;
   folderOf(id: SandboxId): string;
   readonly namedVolumes: NamedVolumes;
 }
@@ -46,8 +46,8 @@ export interface StorageDeps {
 }
 
 export function createSandboxStorage({ dataDir, uid, bounded, diskReserveMib }: StorageDeps): SandboxStorage {
-  const volumes = createVolumes({ bounded });
-  const snapshots = createVolumeSnapshots({ dataDir, volumes, diskReserveMib });
+  const disks = createSandboxDisks({ bounded });
+  const snapshots = createDiskSnapshots({ dataDir, disks, diskReserveMib });
   const namedVolumes = createNamedVolumes({ folder: join(dataDir, "volumes"), bounded });
   const sandboxesDir = join(dataDir, "sandboxes");
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
@@ -64,7 +64,7 @@ export function createSandboxStorage({ dataDir, uid, bounded, diskReserveMib }: 
     const { control } = foldersOf(id);
     if (readMountPoints().includes(control)) await run("umount", ["--lazy", control]);
     await namedVolumes.detach(folderOf(id));
-    await volumes.close(folderOf(id));
+    await disks.close(folderOf(id));
   }
 
   return {
@@ -74,7 +74,7 @@ export function createSandboxStorage({ dataDir, uid, bounded, diskReserveMib }: 
     close,
     namedVolumes,
 
-    hasFailed: (id) => volumes.failedAmong([folderOf(id)]).size > 0,
+    hasFailed: (id) => disks.failedAmong([folderOf(id)]).size > 0,
 
     async open(id, { create, volumes: mounted }, signal) {
       const { control, egress, home } = foldersOf(id);
@@ -85,7 +85,7 @@ export function createSandboxStorage({ dataDir, uid, bounded, diskReserveMib }: 
         await mustRun("mount", ["-t", "tmpfs", "-o", `${CONTROL_OPTIONS},uid=${uid},gid=${uid}`, "berth", control]);
       if (!bounded) await chown(control, uid, uid);
       const source = create && { create: { diskMb: create.diskMb, source: snapshots.sourceOf(create.snapshot) } };
-      await volumes.open(folderOf(id), { ...source, owner: uid, signal });
+      await disks.open(folderOf(id), { ...source, owner: uid, signal });
       for (const volume of mounted) {
         makeMountPoint(home, volume.path, uid);
         await namedVolumes.attach(folderOf(id), volume, { owner: uid, signal });

@@ -7,9 +7,9 @@ import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import type { SandboxCondition, SandboxSpec, SandboxStats, TakenSnapshot } from "../driver.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
-import { createVolumeSnapshots } from "../host/disks/volume-snapshots.ts";
+import { createDiskSnapshots } from "../host/disks/disk-snapshots.ts";
 import { createNamedVolumes, type NamedVolumes } from "../host/named-volumes/named-volumes.ts";
-import { createVolumes } from "../host/disks/volumes.ts";
+import { createSandboxDisks } from "../host/disks/sandbox-disks.ts";
 import { makeFolder } from "../../bounded-io/make-folder.ts";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
@@ -22,7 +22,7 @@ import { kindOf } from "./runtime/runtime-kinds.ts";
 import { createRuntime } from "./runtime/runtime.ts";
 import { createUserIds } from "./users/user-ids.ts";
 
-// The containers of this installation's sandboxes, with their volumes and folders. The caller makes sure that only one call at
+// The containers of this installation's sandboxes, with their disks and folders. The caller makes sure that only one call at
 // a time changes a sandbox.
 export interface Containers extends AsyncDisposable {
   condition(id: SandboxId): SandboxCondition;
@@ -77,14 +77,14 @@ export function createContainers(options: ContainersOptions): Containers {
   const cgroups = openCgroups(cgroupPrefix(dataDir));
   const runtime = createRuntime(options.runtime, join(dataDir, "containers"), startTimeoutMs);
   const kind = kindOf(options.runtime);
-  const volumes = createVolumes({ bounded: options.boundDisks });
+  const disks = createSandboxDisks({ bounded: options.boundDisks });
   const namedVolumes = createNamedVolumes({ folder: join(dataDir, "volumes"), bounded: options.boundDisks });
   const { diskWriteLimitMib } = options;
   const launchDeps = {
     runtime,
     kind,
     cgroups,
-    volumes,
+    disks,
     namedVolumes,
     diskWriteLimitMib,
     userIds: createUserIds(sandboxesDir),
@@ -93,7 +93,7 @@ export function createContainers(options: ContainersOptions): Containers {
   };
   const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError });
   const priorities = createCpuPriorities({ cgroups, list: listFolders });
-  const snapshots = createVolumeSnapshots({ dataDir, volumes, diskReserveMib: options.diskReserveMib });
+  const snapshots = createDiskSnapshots({ dataDir, disks, diskReserveMib: options.diskReserveMib });
   // Frozen for a snapshot, and about to run again.
   const copying = new Set<SandboxId>();
 
@@ -131,10 +131,10 @@ export function createContainers(options: ContainersOptions): Containers {
   async function releaseMounts(folder: string): Promise<void> {
     await closeControlFolder(folder);
     await detachVolumes(folder);
-    const device = volumes.deviceOf(folder);
+    const device = disks.deviceOf(folder);
     // Before the device is released, because the next sandbox may get it at once.
     if (device !== undefined) cgroups.unlimitWrites(device);
-    await volumes.close(folder);
+    await disks.close(folder);
   }
 
   async function detachVolumes(folder: string): Promise<void> {
@@ -180,7 +180,7 @@ export function createContainers(options: ContainersOptions): Containers {
     },
 
     failedDisks(ids) {
-      const failed = volumes.failedAmong(ids.map(folderOf));
+      const failed = disks.failedAmong(ids.map(folderOf));
       return new Set(ids.filter((id) => failed.has(folderOf(id))));
     },
 
@@ -238,7 +238,7 @@ export function createContainers(options: ContainersOptions): Containers {
       return [...new Set([...listFolders(), ...removals.unfinished(), ...runtime.list(), ...cgroups.list()].filter(isSandboxId))];
     },
 
-    stats: (id) => ({ ...cgroups.stats(id), diskBytes: volumes.usedBytes(folderOf(id)) }),
+    stats: (id) => ({ ...cgroups.stats(id), diskBytes: disks.usedBytes(folderOf(id)) }),
     updateCpuPriorities: () => priorities.update(),
     dial,
     namedVolumes,

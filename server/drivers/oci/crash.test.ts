@@ -10,7 +10,7 @@ import { describeWith } from "../../../tests/support/machine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { readConfig } from "../../config/config.ts";
 import { silentLog } from "../../log.ts";
-import { createVolumes } from "../host/disks/volumes.ts";
+import { createSandboxDisks } from "../host/disks/sandbox-disks.ts";
 import { findRemainingResources } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
@@ -62,7 +62,7 @@ describeWith(missing, "a server that is killed at a random moment", () => {
     const folder = join(dataDir, "sandboxes", id);
     mkdirSync(folder, { recursive: true });
     const signal = AbortSignal.timeout(60_000);
-    await createVolumes({ bounded: probe.boundDisks }).open(folder, { create: { diskMb: 64 }, owner: 12_345, signal });
+    await createSandboxDisks({ bounded: probe.boundDisks }).open(folder, { create: { diskMb: 64 }, owner: 12_345, signal });
     renameSync(folder, `${folder}.removed-${NO_PROCESS}`);
 
     const runtimeDir = await daemonRuntime();

@@ -6,7 +6,7 @@ import type { SandboxSpec } from "../driver.ts";
 import { processLimits } from "../host/isolation/host-limits.ts";
 import { PLAIN_PATH } from "../host/run.ts";
 import type { NamedVolumes } from "../host/named-volumes/named-volumes.ts";
-import { bypassPageCache, type Volumes } from "../host/disks/volumes.ts";
+import { bypassPageCache, type SandboxDisks } from "../host/disks/sandbox-disks.ts";
 import { bundleConfig } from "./bundle.ts";
 import type { Cgroups } from "./cgroups/cgroups.ts";
 import { openControlFolder } from "./filesystem/control-folder.ts";
@@ -22,7 +22,7 @@ export interface LaunchDeps {
   runtime: Runtime;
   kind: RuntimeKind;
   cgroups: Cgroups;
-  volumes: Volumes;
+  disks: SandboxDisks;
   namedVolumes: NamedVolumes;
   // MiB a second; 0 for no limit.
   diskWriteLimitMib: number;
@@ -32,10 +32,10 @@ export interface LaunchDeps {
 }
 
 export interface LaunchFolders {
-  // The sandbox's own folder: volume, bundle and process id.
+  // The sandbox's own folder: disk, bundle and process id.
   folder: string;
   egress: string;
-  // Absent: the volume must exist. `source` finds the folder of the snapshot that a new one starts with.
+  // Absent: the disk must exist. `source` finds the folder of the snapshot that a new one starts with.
   create?: { source: (() => string) | undefined };
 }
 
@@ -54,24 +54,24 @@ const SOCKET_BUFFERS_SHARE = 32;
 
 export const pidFileOf = (folder: string) => join(folder, "init.pid");
 
-// Opens the sandbox's volume, writes its bundle, and starts the container. Resolves when the container runs, which is before its
+// Opens the sandbox's disk, writes its bundle, and starts the container. Resolves when the container runs, which is before its
 // daemon answers.
 export async function launchContainer(
-  { runtime, kind, cgroups, volumes, namedVolumes, diskWriteLimitMib, userIds, rootsDir, runtimeDir }: LaunchDeps,
+  { runtime, kind, cgroups, disks, namedVolumes, diskWriteLimitMib, userIds, rootsDir, runtimeDir }: LaunchDeps,
   { id, template, tokenHash, volumes: mounted = [] }: SandboxSpec,
   { folder, egress, create }: LaunchFolders,
   signal: AbortSignal,
 ): Promise<void> {
   const ids = userIds.of(folder);
-  const [volume, namespace] = await Promise.allSettled([
-    volumes.open(folder, { ...(create && { create: { diskMb: template.diskMb, ...create } }), owner: ids.user, signal }),
+  const [disk, namespace] = await Promise.allSettled([
+    disks.open(folder, { ...(create && { create: { diskMb: template.diskMb, ...create } }), owner: ids.user, signal }),
     // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
     kind.opaque && mounted.length === 0 ? undefined : openUserNamespace(ids, signal),
   ]);
   await using userNamespace = namespace.status === "fulfilled" ? namespace.value : undefined;
-  if (volume.status === "rejected") throw volume.reason;
+  if (disk.status === "rejected") throw disk.reason;
   if (namespace.status === "rejected") throw namespace.reason;
-  const { workspace, home } = volume.value;
+  const { workspace, home } = disk.value;
   const attached = await attachVolumes(
     namedVolumes,
     mounted,
@@ -94,7 +94,7 @@ export async function launchContainer(
   });
   writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
   if (!kind.opaque) cgroups.limitSocketBuffers(id, (template.memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE);
-  const devices = [volumes.deviceOf(folder), ...namedVolumes.devicesIn(folder)].filter((device) => device !== undefined);
+  const devices = [disks.deviceOf(folder), ...namedVolumes.devicesIn(folder)].filter((device) => device !== undefined);
   const bypasses = Promise.all(devices.map(bypassPageCache));
   try {
     await runtime.start(id, { bundle: folder, pidFile: pidFileOf(folder), limits: processLimits(template), privateMounts }, signal);

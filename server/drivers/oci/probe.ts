@@ -15,7 +15,7 @@ import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/un
 import { privateMountPaths } from "./runtime/private-mounts.ts";
 import { pickUserIds } from "./users/user-ids.ts";
 import { openUserNamespace } from "./users/user-namespace.ts";
-import { probeVolumes } from "../host/disks/volumes.ts";
+import { probeDisks } from "../host/disks/sandbox-disks.ts";
 
 export type OciProbe = { usable: false; reason: string } | { usable: true; reason: string; runtime: string; boundDisks: boolean };
 
@@ -26,7 +26,7 @@ export const ROOTS_DIR = "/run/berth/roots";
 const CACHE_FILE = "/run/berth/probe.json";
 const cached = new Map<string, Promise<OciProbe>>();
 
-// Checks whether OCI containers work here, by running a container with all settings of a sandbox and by creating a volume. `auto`
+// Checks whether OCI containers work here, by running a container with all settings of a sandbox and by creating a disk. `auto`
 // uses the first runtime that works.
 export function probeOci(wanted: OciRuntime = "auto"): Promise<OciProbe> {
   // The search path decides which programs are found.
@@ -56,9 +56,9 @@ async function probe(wanted: OciRuntime): Promise<OciProbe> {
         failures.push(`${runtime}: ${failure}`);
         continue;
       }
-      const volumes = await probeVolumes(join(scratch, "disk"));
-      const reason = `${runtime} runs containers here; ${volumes.reason}.`;
-      return writeCache(conditions, { usable: true, runtime, boundDisks: volumes.bounded, reason });
+      const disks = await probeDisks(join(scratch, "disk"));
+      const reason = `${runtime} runs containers here; ${disks.reason}.`;
+      return writeCache(conditions, { usable: true, runtime, boundDisks: disks.bounded, reason });
     }
     return { usable: false, reason: `No container could be started (${failures.join("; ")}).` };
   } finally {

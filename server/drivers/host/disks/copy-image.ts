@@ -2,7 +2,7 @@ import { open, rm } from "node:fs/promises";
 import type { BlockWrites, ByteRange } from "./block-writes.ts";
 import { mustRun, run } from "../run.ts";
 
-// The image of a volume, and how to hold its writers for a moment.
+// The image of a disk, and how to hold its writers for a moment.
 export interface ImageSource {
   image: string;
   // Where the image is mounted; undefined if it is not.

@@ -5,7 +5,7 @@ import { createKeyedLock } from "../../../event-loop/keyed-lock.ts";
 import type { DriverVolumes, SandboxVolume } from "../../driver.ts";
 import { findMounts, isMounted, readMountPoints, unmount } from "../mounts.ts";
 import { mustRun } from "../run.ts";
-import { openDisk, untilDiskReleased } from "../disks/volumes.ts";
+import { openDisk, untilDiskReleased } from "../disks/sandbox-disks.ts";
 import { mountMapped } from "./mount-mapped.ts";
 
 // The volumes of partners on this machine. Each is a file system in a file, as a sandbox's disk is, or a plain folder without loop

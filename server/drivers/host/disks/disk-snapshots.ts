@@ -7,26 +7,26 @@ import { endWatch, watchBlockWrites } from "./block-writes.ts";
 import { copyImage, type Hold } from "./copy-image.ts";
 import { createFolderSnapshots } from "./folder-snapshots.ts";
 import { isMounted } from "../mounts.ts";
-import type { Volumes } from "./volumes.ts";
+import type { SandboxDisks } from "./sandbox-disks.ts";
 
-// Snapshots of the volumes of sandboxes.
-export interface VolumeSnapshots {
-  // Copies the volume in `folder`. `hold` stops its writers, if the sandbox runs.
+// Snapshots of the disks of sandboxes.
+export interface DiskSnapshots {
+  // Copies the disk in `folder`. `hold` stops its writers, if the sandbox runs.
   take(id: SnapshotId, folder: string, hold: Hold | undefined, signal: AbortSignal): Promise<TakenSnapshot>;
-  // For `Volumes.open`. Throws when it is called if there is no such snapshot.
+  // For `SandboxDisks.open`. Throws when it is called if there is no such snapshot.
   sourceOf(id: SnapshotId | undefined): (() => string) | undefined;
   remove(id: SnapshotId): Promise<void>;
   list(): Promise<SnapshotId[]>;
 }
 
-export interface VolumeSnapshotsDeps {
+export interface DiskSnapshotsDeps {
   dataDir: string;
-  volumes: Pick<Volumes, "deviceOf" | "usedBytes">;
+  disks: Pick<SandboxDisks, "deviceOf" | "usedBytes">;
   // The space that a copy has to leave free.
   diskReserveMib: number;
 }
 
-export function createVolumeSnapshots({ dataDir, volumes, diskReserveMib }: VolumeSnapshotsDeps): VolumeSnapshots {
+export function createDiskSnapshots({ dataDir, disks, diskReserveMib }: DiskSnapshotsDeps): DiskSnapshots {
   const snapshots = createFolderSnapshots(dataDir);
 
   function checkFreeSpace(bytes: number): void {
@@ -35,7 +35,7 @@ export function createVolumeSnapshots({ dataDir, volumes, diskReserveMib }: Volu
       throw new AppError("server_disk_full", { message: "The disk of the server has no room for the copy of the files" });
   }
 
-  // A volume without a limit is a plain folder.
+  // A disk without a limit is a plain folder.
   async function copyFolder(id: SnapshotId, folder: string, hold: Hold | undefined, signal: AbortSignal): Promise<number> {
     const startedMs = performance.now();
     try {
@@ -47,9 +47,9 @@ export function createVolumeSnapshots({ dataDir, volumes, diskReserveMib }: Volu
     return hold ? performance.now() - startedMs : 0;
   }
 
-  async function copyVolume(id: SnapshotId, folder: string, hold: Hold | undefined, signal: AbortSignal): Promise<number> {
+  async function copyDisk(id: SnapshotId, folder: string, hold: Hold | undefined, signal: AbortSignal): Promise<number> {
     const [image, mountPoint] = [join(folder, "volume.img"), join(folder, "volume")];
-    const device = volumes.deviceOf(folder);
+    const device = disks.deviceOf(folder);
     const source = {
       image,
       mountPoint: isMounted(mountPoint) ? mountPoint : undefined,
@@ -65,8 +65,8 @@ export function createVolumeSnapshots({ dataDir, volumes, diskReserveMib }: Volu
       const hasImage = existsSync(join(folder, "volume.img"));
       if (!hasImage && !existsSync(join(folder, "volume")))
         throw new AppError("sandbox_failed", { message: "The sandbox's files do not exist" });
-      checkFreeSpace(volumes.usedBytes(folder) ?? 0);
-      const frozenMs = await (hasImage ? copyVolume : copyFolder)(id, folder, hold, signal);
+      checkFreeSpace(disks.usedBytes(folder) ?? 0);
+      const frozenMs = await (hasImage ? copyDisk : copyFolder)(id, folder, hold, signal);
       return { bytes: await snapshots.complete(id, signal), frozenMs };
     },
 
@@ -75,7 +75,7 @@ export function createVolumeSnapshots({ dataDir, volumes, diskReserveMib }: Volu
       return () => {
         const folder = snapshots.folderOf(id);
         if (!snapshots.has(id)) throw new AppError("sandbox_failed", { message: "The snapshot does not exist" });
-        checkFreeSpace(volumes.usedBytes(folder) ?? 0);
+        checkFreeSpace(disks.usedBytes(folder) ?? 0);
         return folder;
       };
     },

@@ -5,35 +5,35 @@ import { AppError } from "@berth/contract";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { findMounts, isMounted, readOnlyMountPoints, unmount } from "../mounts.ts";
 import { mustRun, run } from "../run.ts";
-import { giveFiles, isRestoring, restoreVolume } from "./restore-volume.ts";
+import { giveFiles, isRestoring, restoreDisk } from "./restore-disk.ts";
 import { repairImage } from "./repair-image.ts";
-import { makeImage } from "./volume-image.ts";
+import { makeImage } from "./disk-image.ts";
 
 // The disk of a sandbox: a sparse file that holds a file system, mounted while the sandbox runs. It limits bytes and inodes, and
 // destroying it means deleting one file, however hostile its content is. Without loop devices it is a plain folder without
 // a limit.
-export interface Volumes {
+export interface SandboxDisks {
   readonly bounded: boolean;
-  // Opens the volume in `folder`. Idempotent. Only a call with `create` creates it; without it, a missing volume is `disk_missing`. A new
-  // volume is empty, or has the files of the snapshot in the folder that `source` returns, and the size of its disk.
-  open(folder: string, options: VolumeOptions): Promise<Volume>;
-  // Which of these folders have an open volume that has turned read-only, because the host could not write to its image.
+  // Opens the disk in `folder`. Idempotent. Only a call with `create` creates it; without it, a missing disk is `disk_missing`. A new
+  // disk is empty, or has the files of the snapshot in the folder that `source` returns, and their size.
+  open(folder: string, options: OpenOptions): Promise<SandboxDisk>;
+  // Which of these folders have an open disk that has turned read-only, because the host could not write to its image.
   failedAmong(folders: readonly string[]): Set<string>;
-  // The number of the loop device of an open volume, such as 7:3. undefined if it has none.
+  // The number of the loop device of an open disk, such as 7:3. undefined if it has none.
   deviceOf(folder: string): string | undefined;
-  // The space that the volume in `folder` occupies on the host's disk. null if it is a plain folder or does not exist.
+  // The space that the disk in `folder` occupies on the host's disk. null if it is a plain folder or does not exist.
   usedBytes(folder: string): number | null;
-  // Flushes the volume to disk and releases its mount and loop device. No-op if it is not open.
+  // Flushes the disk and releases its mount and loop device. No-op if it is not open.
   close(folder: string): Promise<void>;
 }
 
-export interface VolumeOptions {
+export interface OpenOptions {
   create?: { diskMb: number; source?: (() => string) | undefined };
   owner: number;
   signal: AbortSignal;
 }
 
-export interface Volume {
+export interface SandboxDisk {
   workspace: string;
   home: string;
 }
@@ -43,24 +43,24 @@ const BLOCK_BYTES = 512;
 const RELEASE_TIMEOUT_MS = 5_000;
 const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
 
-export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
+export function createSandboxDisks({ bounded }: { bounded: boolean }): SandboxDisks {
   return {
     bounded,
     async open(folder, { create, owner, signal }) {
       const isNew = !hasDisk(folder);
       if (isNew && !create) throw new AppError("disk_missing");
       mkdirSync(join(folder, "volume"), { recursive: true });
-      if (isNew && create?.source) await restoreVolume(folder, create.source(), signal);
+      if (isNew && create?.source) await restoreDisk(folder, create.source(), signal);
       const mountPoint = await openDisk(folder, { bounded, diskMb: create?.diskMb ?? 0, signal });
-      const volume = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
-      if (isRestoring(folder)) await giveFiles(folder, [volume.workspace, volume.home], owner, signal);
-      for (const path of [volume.workspace, volume.home]) {
+      const disk = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
+      if (isRestoring(folder)) await giveFiles(folder, [disk.workspace, disk.home], owner, signal);
+      for (const path of [disk.workspace, disk.home]) {
         mkdirSync(path, { recursive: true });
         chownSync(path, owner, owner);
         // The user may have changed the mode. A sandbox that cannot enter its workspace cannot start.
         chmodSync(path, 0o700);
       }
-      return volume;
+      return disk;
     },
     failedAmong(folders) {
       const points = readOnlyMountPoints();
@@ -119,17 +119,17 @@ export async function untilDiskReleased(folder: string): Promise<boolean> {
   return device === undefined || (await untilReleased(device, image));
 }
 
-// Checks whether volumes can be bounded here, by creating one.
-export async function probeVolumes(scratch: string): Promise<{ bounded: boolean; reason: string }> {
+// Checks whether disks can be bounded here, by creating one.
+export async function probeDisks(scratch: string): Promise<{ bounded: boolean; reason: string }> {
   mkdirSync(scratch, { recursive: true });
-  const volumes = createVolumes({ bounded: true });
+  const disks = createSandboxDisks({ bounded: true });
   try {
-    await volumes.open(scratch, { create: { diskMb: 16 }, owner: 0, signal: AbortSignal.timeout(10_000) });
+    await disks.open(scratch, { create: { diskMb: 16 }, owner: 0, signal: AbortSignal.timeout(10_000) });
     return { bounded: true, reason: "loop images limit the size of disks" };
   } catch (error) {
     return { bounded: false, reason: `disks have no size limit, because a loop image could not be created (${firstLine(error)})` };
   } finally {
-    await volumes.close(scratch).catch(() => undefined);
+    await disks.close(scratch).catch(() => undefined);
     await run("rm", ["-rf", "--one-file-system", "--", scratch]);
   }
 }

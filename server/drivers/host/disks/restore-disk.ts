@@ -9,8 +9,8 @@ const COPY_TIMEOUT_MS = 10 * 60_000;
 // The files of a snapshot belong to the user of another sandbox. This file exists until they belong to the right one.
 const markOf = (folder: string) => join(folder, "restoring");
 
-// Copies the files of a snapshot to the place of a volume's image or folder, under their name when they are complete.
-export async function restoreVolume(folder: string, source: string, signal: AbortSignal): Promise<void> {
+// Copies the files of a snapshot to the place of a disk's image or folder, under their name when they are complete.
+export async function restoreDisk(folder: string, source: string, signal: AbortSignal): Promise<void> {
   await writeFile(markOf(folder), "");
   const image = join(folder, "volume.img");
   if (existsSync(join(source, "volume.img"))) {

@@ -8,32 +8,32 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, machine, type Missing } from "../../../../tests/support/machine.ts";
 import { mergeRanges } from "./block-writes.ts";
 import { mustRun, run } from "../run.ts";
-import { createVolumeSnapshots } from "./volume-snapshots.ts";
-import { createVolumes, probeVolumes } from "./volumes.ts";
+import { createDiskSnapshots } from "./disk-snapshots.ts";
+import { createSandboxDisks, probeDisks } from "./sandbox-disks.ts";
 
 const TRACES = "/sys/kernel/tracing/instances";
 // Each file is renamed when it is complete, and its number is then added to the log.
 const WRITER = "i=0; while :; do i=$((i+1)); { echo $i; head -c 300000 /dev/zero; } > new; mv new current; echo $i >> log; done";
 
-describeWith(machine.root ?? (await findMissing()), "a snapshot of a volume", () => {
-  const volumes = createVolumes({ bounded: true });
+describeWith(machine.root ?? (await findMissing()), "a snapshot of a disk", () => {
+  const disks = createSandboxDisks({ bounded: true });
   let dataDir: string;
   const folderOf = (name: string) => join(dataDir, name);
   const open = (name: string, source?: () => string) => {
     mkdirSync(folderOf(name), { recursive: true });
-    return volumes.open(folderOf(name), { create: { diskMb: 128, source }, owner: 12_345, signal: AbortSignal.timeout(30_000) });
+    return disks.open(folderOf(name), { create: { diskMb: 128, source }, owner: 12_345, signal: AbortSignal.timeout(30_000) });
   };
 
   beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), "berth-snapshots-"));
   });
   afterEach(async () => {
-    for (const name of ["first", "second"]) await volumes.close(folderOf(name));
+    for (const name of ["first", "second"]) await disks.close(folderOf(name));
     rmSync(dataDir, { recursive: true });
   });
 
   test("is taken while a program writes, and is a sound file system with the files of one moment", async () => {
-    const snapshots = createVolumeSnapshots({ dataDir, volumes, diskReserveMib: 0 });
+    const snapshots = createDiskSnapshots({ dataDir, disks, diskReserveMib: 0 });
     const { workspace } = await open("first");
     const writer = spawn("sh", ["-c", WRITER], { cwd: workspace, detached: true });
     await expect.poll(() => existsSync(join(workspace, "log")), { timeout: 30_000 }).toBe(true);
@@ -79,6 +79,6 @@ test("written parts that touch or overlap are copied once", () => {
 });
 
 async function findMissing(): Promise<Missing> {
-  const { bounded, reason } = await probeVolumes(mkdtempSync(join(tmpdir(), "berth-volume-probe-")));
+  const { bounded, reason } = await probeDisks(mkdtempSync(join(tmpdir(), "berth-volume-probe-")));
   return bounded ? undefined : reason;
 }

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, machine, type Missing } from "../../../../tests/support/machine.ts";
 import { mustRun } from "../run.ts";
-import { createVolumes, probeVolumes } from "./volumes.ts";
+import { createSandboxDisks, probeDisks } from "./sandbox-disks.ts";
 
-describeWith(machine.root ?? (await findMissing()), "a volume", () => {
-  const volumes = createVolumes({ bounded: true });
+describeWith(machine.root ?? (await findMissing()), "the disk of a sandbox", () => {
+  const disks = createSandboxDisks({ bounded: true });
   let folder: string;
-  const open = () => volumes.open(folder, { create: { diskMb: 64 }, owner: 12_345, signal: AbortSignal.timeout(30_000) });
+  const open = () => disks.open(folder, { create: { diskMb: 64 }, owner: 12_345, signal: AbortSignal.timeout(30_000) });
   const attached = () =>
     readdirSync("/sys/block")
       .map((name) => `/sys/block/${name}/loop/backing_file`)
@@ -21,7 +21,7 @@ describeWith(machine.root ?? (await findMissing()), "a volume", () => {
     folder = mkdtempSync(join(tmpdir(), "berth-volume-"));
   });
   afterEach(async () => {
-    await volumes.close(folder);
+    await disks.close(folder);
     rmSync(folder, { recursive: true });
   });
 
@@ -39,8 +39,8 @@ describeWith(machine.root ?? (await findMissing()), "a volume", () => {
     const { workspace } = await open();
     await open();
     writeFileSync(join(workspace, "note"), "kept");
-    await volumes.close(folder);
-    await volumes.close(folder);
+    await disks.close(folder);
+    await disks.close(folder);
     expect(attached()).toEqual([]);
     await open();
     expect(readFileSync(join(workspace, "note"), "utf8")).toBe("kept");
@@ -51,13 +51,13 @@ describeWith(machine.root ?? (await findMissing()), "a volume", () => {
     const { workspace } = await open();
     const operator = spawn("sleep", ["100"], { cwd: workspace });
     await once(operator, "spawn");
-    await volumes.close(folder);
+    await disks.close(folder);
     const again = await open();
     writeFileSync(join(again.workspace, "note"), "whole");
     expect(attached()).toHaveLength(1);
     operator.kill();
     await once(operator, "exit");
-    await volumes.close(folder);
+    await disks.close(folder);
     expect(attached()).toEqual([]);
     await open();
     expect(readFileSync(join(workspace, "note"), "utf8")).toBe("whole");
@@ -66,14 +66,14 @@ describeWith(machine.root ?? (await findMissing()), "a volume", () => {
   test("starts empty, and is as good as the first one of its size", async () => {
     for (const name of ["first", "second"]) {
       mkdirSync(join(folder, name));
-      const { workspace } = await volumes.open(join(folder, name), {
+      const { workspace } = await disks.open(join(folder, name), {
         create: { diskMb: 48 },
         owner: 12_345,
         signal: AbortSignal.timeout(30_000),
       });
       expect(readdirSync(workspace)).toEqual([]);
       writeFileSync(join(workspace, "note"), name);
-      await volumes.close(join(folder, name));
+      await disks.close(join(folder, name));
       // Exits with 0 only if the file system has no errors.
       await mustRun("e2fsck", ["-f", "-n", join(folder, name, "volume.img")]);
       expect(statSync(join(folder, name, "volume.img")).blocks * 512).toBeLessThan(2 * 1024 * 1024);
@@ -81,11 +81,15 @@ describeWith(machine.root ?? (await findMissing()), "a volume", () => {
   });
 
   test("is created only by a call that says so, and never over files that exist", async () => {
-    const resume = () => volumes.open(folder, { owner: 12_345, signal: AbortSignal.timeout(30_000) });
+    const resume = () => disks.open(folder, { owner: 12_345, signal: AbortSignal.timeout(30_000) });
     await expect(resume()).rejects.toMatchObject({ code: "disk_missing" });
     expect(readdirSync(folder)).toEqual([]);
     // Made when there were no loop devices.
-    await createVolumes({ bounded: false }).open(folder, { create: { diskMb: 64 }, owner: 12_345, signal: AbortSignal.timeout(30_000) });
+    await createSandboxDisks({ bounded: false }).open(folder, {
+      create: { diskMb: 64 },
+      owner: 12_345,
+      signal: AbortSignal.timeout(30_000),
+    });
     writeFileSync(join(folder, "volume/workspace/note"), "kept");
     const { workspace } = await open();
     expect(readFileSync(join(workspace, "note"), "utf8")).toBe("kept");
@@ -96,27 +100,27 @@ describeWith(machine.root ?? (await findMissing()), "a volume", () => {
     const { workspace } = await open();
     writeFileSync(join(workspace, "note"), "kept");
     await mustRun("sync", ["-f", workspace]);
-    expect(volumes.failedAmong([folder])).toEqual(new Set());
+    expect(disks.failedAmong([folder])).toEqual(new Set());
     const device = attached()[0]!.split("/")[3]!;
     writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, "1");
-    expect(volumes.failedAmong([folder])).toEqual(new Set([folder]));
-    await volumes.close(folder);
+    expect(disks.failedAmong([folder])).toEqual(new Set([folder]));
+    await disks.close(folder);
     await open();
     writeFileSync(join(workspace, "late"), "late");
     expect(readFileSync(join(workspace, "note"), "utf8")).toBe("kept");
-    await volumes.close(folder);
+    await disks.close(folder);
     await mustRun("e2fsck", ["-f", "-n", join(folder, "volume.img")]);
   });
 
   test("the probe leaves nothing behind", async () => {
     const scratch = join(folder, "scratch");
-    expect(await probeVolumes(scratch)).toMatchObject({ bounded: true });
+    expect(await probeDisks(scratch)).toMatchObject({ bounded: true });
     expect(existsSync(scratch)).toBe(false);
     expect(attached()).toEqual([]);
   });
 });
 
 async function findMissing(): Promise<Missing> {
-  const { bounded, reason } = await probeVolumes(mkdtempSync(join(tmpdir(), "berth-volume-probe-")));
+  const { bounded, reason } = await probeDisks(mkdtempSync(join(tmpdir(), "berth-volume-probe-")));
   return bounded ? undefined : reason;
 }
