@@ -27,7 +27,7 @@ export interface StartRequest {
   gitConfig?: [key: string, value: string][];
   // The egress token: the first line of every connection to the egress proxy, if that has a TCP address
   // (BERTH_EGRESS=host:port).
-  egressPass?: string;
+  egressToken?: string;
 }
 
 export interface AgentProgram {

@@ -10,7 +10,7 @@ import { contentRoutes } from "./files/content.ts";
 import { createFileWatcher } from "./files/file-watcher.ts";
 import { createDiskUse } from "./files/disk-use.ts";
 import { fileRoutes } from "./files/files.ts";
-import { openWorkspace } from "./files/workspace.ts";
+import { openWorkspaceFolder } from "./files/workspace-folder.ts";
 import { gitRoutes } from "./git/routes.ts";
 import { createAuthentication } from "./http/authentication.ts";
 import { readJson } from "./http/body.ts";
@@ -60,9 +60,9 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   });
 
   const pauses = createPauses();
-  const workspace = await openWorkspace(BERTH_WORKSPACE);
+  const workspace = await openWorkspaceFolder(BERTH_WORKSPACE);
   const setupFiles = openSetupFiles(join(BERTH_HOME, ".berth/setup"));
-  const egress = openEgressForwarder(BERTH_EGRESS, () => environment.request.egressPass);
+  const egress = openEgressForwarder(BERTH_EGRESS, () => environment.request.egressToken);
   const environment = createEnvironment({
     base: env,
     workspace: workspace.root,

@@ -6,7 +6,7 @@ import { AppError } from "@berth/contract/errors.ts";
 import { notFound } from "../http/errors.ts";
 import type { Environment } from "../processes/environment.ts";
 import { type AgentHandlers, runningPids } from "./connection.ts";
-import type { Workspace } from "../files/workspace.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions.ts";
 import { isModelFixed } from "./availability.ts";
 import { createCheckpoints } from "./checkpoints/checkpoints.ts";
@@ -58,7 +58,7 @@ export interface Agent {
 
 export interface AgentDeps {
   environment: Environment;
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   // The folder for conversations.
   folder: string;
   onStateChange: (state: AgentState) => void;

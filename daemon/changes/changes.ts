@@ -4,26 +4,26 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Change, Changes } from "@berth/contract/agent.ts";
 import { requiredPath } from "../files/files.ts";
-import { parsePath, type Workspace } from "../files/workspace.ts";
+import { parsePath, type WorkspaceFolder } from "../files/workspace-folder.ts";
 import { readJson } from "../http/body.ts";
 import { notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import type { Environment } from "../processes/environment.ts";
 import { createGit, type Git } from "./git.ts";
-import { createSnapshot, type Snapshot } from "./snapshot.ts";
+import { createBaseline, type Baseline } from "./baseline.ts";
 
 // The changes of the user and the agent: the difference to git's HEAD or, without git, to the start of the session.
 export interface SessionChanges {
   routes: Route[];
-  // Takes a snapshot of the files if there is none yet.
+  // Takes the baseline of the files if there is none yet.
   onSessionStart(): void;
 }
 
 export interface ChangesDeps {
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   environment: Environment;
-  // The folder for the snapshot.
+  // The folder for the baseline.
   folder: string;
 }
 
@@ -31,17 +31,17 @@ const MAX_CHANGES = 5000;
 
 export function createChanges({ workspace, environment, folder }: ChangesDeps): SessionChanges {
   const git = createGit(workspace.root, environment);
-  const snapshot = createSnapshot(workspace.root, folder);
+  const baseline = createBaseline(workspace.root, folder);
 
   return {
     onSessionStart: () =>
-      void snapshot.take().catch((error: unknown) => console.error("The snapshot of the session's start could not be saved:", error)),
+      void baseline.take().catch((error: unknown) => console.error("The baseline of the session's start could not be saved:", error)),
     routes: [
       {
         method: "GET",
         path: "/changes",
         async handle({ response }) {
-          const found = await collect(git, snapshot);
+          const found = await collect(git, baseline);
           const changes = found.changes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
           sendJson(response, 200, {
             ...found,
@@ -79,12 +79,12 @@ export function createChanges({ workspace, environment, folder }: ChangesDeps): 
   async function original(path: string): Promise<Readable | null> {
     const place = locate(git, path);
     if (place) return await git.original(place.repository, place.inner);
-    const copy = await snapshot.original(path);
+    const copy = await baseline.original(path);
     return copy === null ? null : createReadStream(copy);
   }
 
   async function revert(path: string): Promise<void> {
-    const change = (await collect(git, snapshot)).changes.find((candidate) => candidate.path === path);
+    const change = (await collect(git, baseline)).changes.find((candidate) => candidate.path === path);
     if (!change) throw notFound("This file has not changed");
     const place = locate(git, path);
     if (change.kind === "added") {
@@ -94,7 +94,7 @@ export function createChanges({ workspace, environment, folder }: ChangesDeps): 
       return;
     }
     if (place) return await git.restore(place.repository, place.inner);
-    const copy = await snapshot.original(path);
+    const copy = await baseline.original(path);
     if (copy === null) throw notFound("The original was too large to keep");
     await using parent = await workspace.pinParent(path, { makeFolders: true });
     await mkdir(parent.folder, { recursive: true });
@@ -102,9 +102,9 @@ export function createChanges({ workspace, environment, folder }: ChangesDeps): 
   }
 }
 
-async function collect(git: Git, snapshot: Snapshot): Promise<Changes> {
+async function collect(git: Git, baseline: Baseline): Promise<Changes> {
   const repositories = git.repositories();
-  if (repositories.length === 0) return { base: "start", baseName: "the session's start", ...(await snapshot.changes()) };
+  if (repositories.length === 0) return { base: "start", baseName: "the session's start", ...(await baseline.changes()) };
   const all = await Promise.all(
     repositories.map(async (repository) => {
       const changes = await git.changes(repository);

@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import type { Workspace } from "../files/workspace.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import { readBounded } from "../io/read-bounded.ts";
@@ -11,7 +11,7 @@ const MAX_NAMES = 10_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
 // Names the entries of a folder that Git ignores. Without Git, or outside a repository, that is none.
-export function ignoredRoutes({ workspace, environment }: { workspace: Workspace; environment: Environment }): Route[] {
+export function ignoredRoutes({ workspace, environment }: { workspace: WorkspaceFolder; environment: Environment }): Route[] {
   return [
     {
       method: "GET",

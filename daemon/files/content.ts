@@ -11,10 +11,10 @@ import { sendJson } from "../http/reply.ts";
 import type { Call, Route } from "../http/route.ts";
 import { attachment, requiredPath } from "./files.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
-import { parsePath, syncFolder, type Workspace } from "./workspace.ts";
+import { parsePath, syncFolder, type WorkspaceFolder } from "./workspace-folder.ts";
 
 // Reads and writes the bytes of files. Both directions stream, so memory does not grow with the file.
-export function contentRoutes({ workspace, onWrite }: { workspace: Workspace; onWrite: (path: string) => void }): Route[] {
+export function contentRoutes({ workspace, onWrite }: { workspace: WorkspaceFolder; onWrite: (path: string) => void }): Route[] {
   const read = (call: Call) => readContent(workspace, requiredPath(call.query.get("path")), call);
   return [
     { method: "GET", path: "/files/content", handle: read },
@@ -35,7 +35,7 @@ export function contentRoutes({ workspace, onWrite }: { workspace: Workspace; on
 // Equal tags mean equal bytes, unless someone sets the modification time by hand.
 export const etagOf = (stats: BigIntStats) => `"${stats.mtimeNs.toString(36)}-${stats.size.toString(36)}-${stats.ino.toString(36)}"`;
 
-async function readContent(workspace: Workspace, path: string, { request, response, query }: Call): Promise<void> {
+async function readContent(workspace: WorkspaceFolder, path: string, { request, response, query }: Call): Promise<void> {
   await using pinned = await workspace.pin(path);
   const file = await openRegular(pinned.at);
   try {
@@ -91,7 +91,7 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
   return start >= size ? "unsatisfiable" : { start, end };
 }
 
-async function writeContent(workspace: Workspace, path: string, request: IncomingMessage): Promise<WrittenFile & { created: boolean }> {
+async function writeContent(workspace: WorkspaceFolder, path: string, request: IncomingMessage): Promise<WrittenFile & { created: boolean }> {
   await using parent = await workspace.pinParent(await resolveLink(workspace, path), { makeFolders: true });
   const before = await statExisting(parent.at);
   checkConditions(request, before);
@@ -121,7 +121,7 @@ async function writeContent(workspace: Workspace, path: string, request: Incomin
 }
 
 // Writing to a symbolic link writes to its target if that is in the workspace. The link itself stays.
-async function resolveLink(workspace: Workspace, path: string): Promise<string> {
+async function resolveLink(workspace: WorkspaceFolder, path: string): Promise<string> {
   try {
     await using pinned = await workspace.pin(path);
     return pinned.real;

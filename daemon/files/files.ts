@@ -10,14 +10,14 @@ import type { Route } from "../http/route.ts";
 import { copy } from "./copy.ts";
 import { sortNaturally } from "./natural-order.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
-import { parsePath, syncFolder, type Pinned, type Workspace } from "./workspace.ts";
+import { parsePath, syncFolder, type Pinned, type WorkspaceFolder } from "./workspace-folder.ts";
 
 const MAX_ENTRIES = 10_000;
 const CONCURRENCY = 64;
 const READ_AT_ONCE = 512;
 
 export interface FilesDeps {
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   // Called with each folder that a browser lists.
   onList: (path: string) => void;
 }
@@ -99,7 +99,7 @@ export function requiredPath(path: unknown, name = "path"): string {
 }
 
 // Without `lstat` for every file, which takes most of the time of a large folder.
-async function listNames(workspace: Workspace, path: string): Promise<NameListing> {
+async function listNames(workspace: WorkspaceFolder, path: string): Promise<NameListing> {
   await using folder = await workspace.pin(path);
   const { found, truncated } = await readEntries(folder);
   const entries: NamedEntry[] = [];
@@ -122,7 +122,7 @@ async function readEntries(folder: Pinned): Promise<{ found: Dirent[]; truncated
   return { found, truncated: false };
 }
 
-async function list(workspace: Workspace, path: string): Promise<FolderListing> {
+async function list(workspace: WorkspaceFolder, path: string): Promise<FolderListing> {
   await using folder = await workspace.pin(path);
   const { found, truncated } = await readEntries(folder);
   const entries: FileEntry[] = [];
@@ -140,7 +140,7 @@ function inOrder<Entry extends NamedEntry>(entries: Entry[]): Entry[] {
 
 const isFolder = ({ type, target }: NamedEntry) => type === "folder" || target === "folder";
 
-async function describe(workspace: Workspace, folder: Pinned, name: string): Promise<FileEntry | null> {
+async function describe(workspace: WorkspaceFolder, folder: Pinned, name: string): Promise<FileEntry | null> {
   try {
     const stats = await lstat(join(folder.at, name), { bigint: true });
     const entry: FileEntry = { name, type: typeOf(stats), size: Number(stats.size), modifiedAtMs: Number(stats.mtimeMs) };
@@ -155,7 +155,7 @@ async function describe(workspace: Workspace, folder: Pinned, name: string): Pro
 }
 
 // Null if the link is broken or leads out of the workspace.
-async function targetOf(workspace: Workspace, path: string): Promise<"file" | "folder" | null> {
+async function targetOf(workspace: WorkspaceFolder, path: string): Promise<"file" | "folder" | null> {
   try {
     await using pinned = await workspace.pin(path);
     const stats = await stat(pinned.at);
@@ -171,7 +171,7 @@ export function typeOf(stats: Stats | BigIntStats | Dirent): FileEntry["type"] {
   return stats.isFile() ? "file" : "other";
 }
 
-async function makeFolder(workspace: Workspace, path: string): Promise<void> {
+async function makeFolder(workspace: WorkspaceFolder, path: string): Promise<void> {
   await using parent = await workspace.pinParent(path, { makeFolders: true });
   try {
     await mkdir(parent.at);
@@ -180,13 +180,13 @@ async function makeFolder(workspace: Workspace, path: string): Promise<void> {
   }
 }
 
-async function remove(workspace: Workspace, path: string): Promise<void> {
+async function remove(workspace: WorkspaceFolder, path: string): Promise<void> {
   await using parent = await workspace.pinParent(path);
   await lstat(parent.at);
   await rm(parent.at, { recursive: true, force: true });
 }
 
-async function move(workspace: Workspace, { from, to, overwrite }: MoveRequest): Promise<void> {
+async function move(workspace: WorkspaceFolder, { from, to, overwrite }: MoveRequest): Promise<void> {
   await using source = await workspace.pinParent(from);
   await using target = await workspace.pinParent(to, { makeFolders: true });
   await lstat(source.at);

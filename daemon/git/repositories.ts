@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
-import { parsePath } from "../files/workspace.ts";
+import { parsePath } from "../files/workspace-folder.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 
 // The repositories of a workspace: the workspace itself, or folders directly below it.

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { CommitRequest, GitIdentity, GitRemote, SwitchBranch, SyncRequest } from "@berth/contract/git.ts";
-import { parsePath } from "../files/workspace.ts";
+import { parsePath } from "../files/workspace-folder.ts";
 import { isStringArray, readJson, requiredText } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Repositories } from "./repositories.ts";

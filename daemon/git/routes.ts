@@ -1,7 +1,7 @@
 import type { GitRepository } from "@berth/contract/git.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { requiredPath } from "../files/files.ts";
-import type { Workspace } from "../files/workspace.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import { readBounded } from "../io/read-bounded.ts";
@@ -18,7 +18,7 @@ import { discard, stage, stageContent, unstage } from "./staging.ts";
 import { readStatus } from "./status.ts";
 
 export interface GitRoutesDeps {
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   environment: Environment;
   // Reports changes in a folder from now on.
   watch: (folder: string) => void;

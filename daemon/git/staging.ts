@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { AppError } from "@berth/contract/errors.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
-import type { Workspace } from "../files/workspace.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import type { GitProcess } from "./process/git-process.ts";
 import { type RepositoryFile, workspacePath } from "./repositories.ts";
@@ -26,7 +26,7 @@ export async function unstage(git: GitProcess, repository: string, paths: string
 }
 
 // Restores files from the index and deletes untracked ones. A nested repository is never deleted.
-export async function discard(workspace: Workspace, git: GitProcess, repository: string, paths: string[] | null): Promise<void> {
+export async function discard(workspace: WorkspaceFolder, git: GitProcess, repository: string, paths: string[] | null): Promise<void> {
   const changed = await readChangedFiles(git, repository);
   const chosen = paths === null ? changed.filter(({ file, nested }) => !file.conflict && !nested) : paths.map(find);
   const restored = chosen.filter(({ file }) => file.unstaged !== null && file.unstaged !== "untracked");

@@ -113,7 +113,7 @@ function userName(): string {
 }
 
 function parseStart(body: Record<string, unknown>): StartRequest {
-  const { env = {}, agent = null, fallbackAgents = [], autoStartAgent = false, languageServers = {}, egressPass, gitConfig = [] } = body;
+  const { env = {}, agent = null, fallbackAgents = [], autoStartAgent = false, languageServers = {}, egressToken, gitConfig = [] } = body;
   if (!isStringRecord(env)) throw badRequest("env must contain only strings");
   // The operating system cannot pass a variable with a NUL character.
   const passable = Object.fromEntries(Object.entries(env).filter((pair) => !pair.join("").includes("\0")));
@@ -121,8 +121,8 @@ function parseStart(body: Record<string, unknown>): StartRequest {
   if (typeof autoStartAgent !== "boolean") throw badRequest("autoStartAgent must be a boolean");
   if (!Array.isArray(gitConfig) || !gitConfig.every((pair) => isStringArray(pair) && pair.length === 2))
     throw badRequest("gitConfig must contain pairs of strings");
-  if (egressPass !== undefined && (typeof egressPass !== "string" || /[\r\n]/.test(egressPass)))
-    throw badRequest("egressPass must be a single line");
+  if (egressToken !== undefined && (typeof egressToken !== "string" || /[\r\n]/.test(egressToken)))
+    throw badRequest("egressToken must be a single line");
   return {
     env: passable,
     agent: agent === null ? null : parseAgent(agent),
@@ -130,7 +130,7 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     autoStartAgent,
     languageServers: parseLanguageServers(languageServers),
     gitConfig: gitConfig as [string, string][],
-    ...(egressPass === undefined ? {} : { egressPass }),
+    ...(egressToken === undefined ? {} : { egressToken }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { StringDecoder } from "node:string_decoder";
 import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Workspace } from "../files/workspace.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { isStringArray, isStringRecord, readJson } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Pauses } from "../http/pauses.ts";
@@ -23,7 +23,7 @@ const PAUSED: EndEvent = {
 
 export interface ExecDeps {
   environment: Environment;
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   pauses: Pick<Pauses, "onBegin" | "isUnderWay">;
 }
 

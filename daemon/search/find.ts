@@ -1,6 +1,6 @@
 import { matchLetters, startsWord } from "@berth/contract/fuzzy.ts";
 import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
-import type { Workspace } from "../files/workspace.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { badRequest } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
@@ -11,7 +11,7 @@ const MIN_CACHE_MS = 200;
 const MAX_CACHE_MS = 3000;
 
 // Quick open: the files whose path contains the letters of the query in order, best match first.
-export function findRoutes({ workspace }: { workspace: Workspace }): Route[] {
+export function findRoutes({ workspace }: { workspace: WorkspaceFolder }): Route[] {
   // Serves the keystrokes of one query; dropped soon after to release the memory.
   let cached: Promise<Collected> | null = null;
 

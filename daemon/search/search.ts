@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { SearchEvent } from "@berth/contract/daemon.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
-import type { Workspace } from "../files/workspace.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Route } from "../http/route.ts";
 import { linesOf } from "../io/lines.ts";
@@ -37,7 +37,7 @@ const MAX_COMPLAINT = 4096;
 
 // Searches files in a separate process: ripgrep if the sandbox has it, else search-builtin.ts. A huge tree or a
 // catastrophic regular expression cannot block the daemon, and closing the connection kills the process.
-export function searchRoutes({ workspace, environment }: { workspace: Workspace; environment: Environment }): Route[] {
+export function searchRoutes({ workspace, environment }: { workspace: WorkspaceFolder; environment: Environment }): Route[] {
   return [
     {
       method: "GET",
@@ -60,7 +60,7 @@ export function searchRoutes({ workspace, environment }: { workspace: Workspace;
   ];
 }
 
-async function realPath(workspace: Workspace, path: string): Promise<string> {
+async function realPath(workspace: WorkspaceFolder, path: string): Promise<string> {
   await using pinned = await workspace.pin(path);
   return pinned.real;
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { SetupImage, SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
-import type { Workspace } from "../files/workspace.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
@@ -10,7 +10,7 @@ import type { SetupFiles } from "./setup-files.ts";
 
 export interface SetupDeps {
   terminals: Pick<Terminals, "create" | "remove" | "list">;
-  workspace: Pick<Workspace, "root">;
+  workspace: Pick<WorkspaceFolder, "root">;
   files: SetupFiles;
 }
 

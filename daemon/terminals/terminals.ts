@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { CLOSE, type Terminal } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Workspace } from "../files/workspace.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { isStringArray, readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
@@ -34,7 +34,7 @@ export interface Terminals {
 
 export interface TerminalsDeps {
   environment: Environment;
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   // The folder for scrollback.
   folder: string;
   onChange: (terminals: Terminal[]) => void;

@@ -1,7 +1,7 @@
 import type { TrashedFiles } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { cp, lstat, rm } from "node:fs/promises";
-import { parsePath, syncFolder, type PinnedParent, type Workspace } from "../files/workspace.ts";
+import { parsePath, syncFolder, type PinnedParent, type WorkspaceFolder } from "../files/workspace-folder.ts";
 import { isStringArray, readJson, requiredText } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
@@ -10,7 +10,7 @@ import { measure } from "./measure.ts";
 import { openTrashFolder, type TrashLimits } from "./trash-folder.ts";
 
 export interface TrashDeps {
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   // Outside the workspace, where no program of the user stumbles over the deleted files.
   folder: string;
   limits?: TrashLimits;

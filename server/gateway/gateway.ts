@@ -27,7 +27,7 @@ import { endUpgradeSpan, logInternalError, logReply } from "./requests/request-l
 import { createSandboxes, type SandboxesDeps } from "./sandboxes.ts";
 import { createSessionStreams } from "./session-stream.ts";
 import { createUserSettings, type SettingsStore } from "./user-settings.ts";
-import { createWorkspace } from "./workspace.ts";
+import { createWorkspaceRoutes } from "./workspace-routes.ts";
 
 // Relays outside requests into sandboxes: `/workspace/**` for browsers, `/sandboxes/**` for partners' backends, and the hosts
 // of the preview domain for web servers in sandboxes. Its requests bypass the API, because it streams bodies unparsed.
@@ -80,7 +80,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const streams = createSessionStreams({ sessionCache, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });
   const files = createAppFiles(deps.appFolder);
   const sandboxes = createSandboxes({ authenticate, sessionCache, sessions, links, activity, outputLimit, sockets, clock });
-  const workspace = createWorkspace({
+  const workspace = createWorkspaceRoutes({
     tickets,
     cookies,
     sessionCache,

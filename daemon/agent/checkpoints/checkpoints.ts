@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Checkpoint } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Workspace } from "../../files/workspace.ts";
+import type { WorkspaceFolder } from "../../files/workspace-folder.ts";
 import { notFound } from "../../http/errors.ts";
 import type { Environment } from "../../processes/environment.ts";
 import { type Entries, isSame, type Kept, type Manifest, openManifests } from "./manifest.ts";
@@ -39,7 +39,7 @@ export interface CheckpointLimits extends ScanLimits {
 }
 
 export interface CheckpointsDeps {
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   environment: Environment;
   folder: string;
   limits?: CheckpointLimits;

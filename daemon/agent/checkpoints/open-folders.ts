@@ -1,6 +1,6 @@
 import { chmod, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Workspace } from "../../files/workspace.ts";
+import type { WorkspaceFolder } from "../../files/workspace-folder.ts";
 import { pinRealParent } from "./replace-path.ts";
 import { modeOf } from "./scan.ts";
 
@@ -13,7 +13,7 @@ export interface OpenFolders extends AsyncDisposable {
 }
 
 // Makes the folders of these paths writable. They get their modes back in the end.
-export async function openFolders(workspace: Workspace, paths: string[]): Promise<OpenFolders> {
+export async function openFolders(workspace: WorkspaceFolder, paths: string[]): Promise<OpenFolders> {
   const modes = new Map<string, number>();
   const folders = new Set<string>();
   for (const path of paths) for (let folder = dirname(path); folder !== "."; folder = dirname(folder)) folders.add(folder);
@@ -36,7 +36,7 @@ export async function openFolders(workspace: Workspace, paths: string[]): Promis
 }
 
 // A folder that is gone, or belongs to another user, stays as it is.
-async function withFolder(workspace: Workspace, folder: string, work: (at: string) => Promise<void>): Promise<void> {
+async function withFolder(workspace: WorkspaceFolder, folder: string, work: (at: string) => Promise<void>): Promise<void> {
   try {
     await using pinned = await pinRealParent(workspace, `${folder}/entry`);
     await work(pinned.folder);

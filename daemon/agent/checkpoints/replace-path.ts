@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, lstat, readlink, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { TEMPORARY_PREFIX } from "../../files/walk.ts";
-import type { PinnedParent, Workspace } from "../../files/workspace.ts";
+import type { PinnedParent, WorkspaceFolder } from "../../files/workspace-folder.ts";
 import { type Kept, versionOf } from "./manifest.ts";
 
 // The new state of a path: a file, a link, or nothing.
@@ -16,7 +16,7 @@ export interface Replacement {
 }
 
 // Replaces a file or a link in one step. Returns false, and changes nothing, if the path is not what it was.
-export async function replacePath(workspace: Workspace, { path, present, wanted }: Replacement): Promise<boolean> {
+export async function replacePath(workspace: WorkspaceFolder, { path, present, wanted }: Replacement): Promise<boolean> {
   await using parent = await pinRealParent(workspace, path);
   if (wanted === null) {
     if (!(await isStill(parent.at, present))) return false;
@@ -40,7 +40,7 @@ export async function replacePath(workspace: Workspace, { path, present, wanted 
 }
 
 // A link inside the workspace may stand where a folder was. Writing through it would change another file.
-export async function pinRealParent(workspace: Workspace, path: string): Promise<PinnedParent> {
+export async function pinRealParent(workspace: WorkspaceFolder, path: string): Promise<PinnedParent> {
   const parent = await workspace.pinParent(path);
   const real = await readlink(parent.folder).catch(() => parent.folder);
   if (real === join(workspace.root, dirname(path))) return parent;

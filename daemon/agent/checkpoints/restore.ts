@@ -1,5 +1,5 @@
 import { mkdir, rmdir } from "node:fs/promises";
-import type { Workspace } from "../../files/workspace.ts";
+import type { WorkspaceFolder } from "../../files/workspace-folder.ts";
 import { isSame, type Kept, type KeptFile, type Manifest } from "./manifest.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { openFolders } from "./open-folders.ts";
@@ -16,7 +16,7 @@ export interface Restored {
 }
 
 export interface RestoreOptions {
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   objects: ObjectStore;
   target: Manifest;
   // The present files. A file is changed only if its present content is kept here.

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ContentBlock, PromptCapabilities } from "@agentclientprotocol/sdk";
 import type { ContextPart, Prompt } from "@berth/contract/agent.ts";
-import { parsePath } from "../../files/workspace.ts";
+import { parsePath } from "../../files/workspace-folder.ts";
 import { isStringArray, requiredText } from "../../http/body.ts";
 import { badRequest } from "../../http/errors.ts";
 import type { ImageStore } from "./image-store.ts";

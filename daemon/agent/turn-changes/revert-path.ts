@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, readlink, rmdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Workspace } from "../../files/workspace.ts";
+import type { WorkspaceFolder } from "../../files/workspace-folder.ts";
 import { systemCode } from "../../http/errors.ts";
 import type { Difference } from "../checkpoints/checkpoints.ts";
 import { isSame, type Kept, type KeptFile, versionOf } from "../checkpoints/manifest.ts";
@@ -14,7 +14,7 @@ import { textOf } from "./file-change.ts";
 import { revise, type Revision, type TextChange } from "../text-diff/text-change.ts";
 
 export interface RevertOptions {
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   objects: ObjectStore;
   // All differences of the turn. They say which folders it made and deleted.
   differences: Difference[];

@@ -1,6 +1,6 @@
 import type { AgentCommand, ConversationItem, FileChange } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Workspace } from "../../files/workspace.ts";
+import type { WorkspaceFolder } from "../../files/workspace-folder.ts";
 import { badRequest, notFound } from "../../http/errors.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { Thread } from "../thread.ts";
@@ -14,7 +14,7 @@ export interface Reviews {
 }
 
 export interface ReviewsDeps {
-  workspace: Workspace;
+  workspace: WorkspaceFolder;
   checkpoints: Checkpoints;
   // Whether a turn is in progress in any conversation. It would change the files at the same time.
   isBusy: () => boolean;

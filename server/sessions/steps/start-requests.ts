@@ -47,7 +47,7 @@ export function createStartRequests({ templates, egress, modelEnv, relayAccess, 
       ...(access.gitConfig.length > 0 ? { gitConfig: access.gitConfig } : {}),
       ...(template.languageServers ? { languageServers: template.languageServers } : {}),
       ...(egress.issueToken
-        ? { egressPass: egress.issueToken({ sandboxId, template: template.name, hasOwnPolicy: hasOwnPolicy(session) }) }
+        ? { egressToken: egress.issueToken({ sandboxId, template: template.name, hasOwnPolicy: hasOwnPolicy(session) }) }
         : {}),
     };
   }

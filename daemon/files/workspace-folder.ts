@@ -8,7 +8,7 @@ import { badRequest, systemCode } from "../http/errors.ts";
 // `..`, not as an absolute path, not through a symbolic link, and not by replacing a folder with a link during the request.
 // On Linux the folder is opened first, the kernel reports its real path, and all further work goes through the open
 // descriptor (`/proc/self/fd/N/name`, in place of openat). Links that stay inside the workspace are followed.
-export interface Workspace {
+export interface WorkspaceFolder {
   readonly root: string;
   // The real path of a folder, for use as a working directory.
   folderPath(path: string): Promise<string>;
@@ -35,7 +35,7 @@ const LINUX = process.platform === "linux";
 const O_PATH = 0x200000;
 const MAX_PATH_LENGTH = 4096;
 
-export async function openWorkspace(folder: string): Promise<Workspace> {
+export async function openWorkspaceFolder(folder: string): Promise<WorkspaceFolder> {
   await mkdir(folder, { recursive: true });
   const root = await realpath(folder);
 

@@ -6,8 +6,8 @@ import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
 
 // The workspace at the start of the session, for sessions without git. Taken once, at the first start. Most sessions start
 // empty, so there is usually nothing to copy.
-export interface Snapshot {
-  // No-op if the snapshot exists.
+export interface Baseline {
+  // No-op if it was taken before.
   take(): Promise<void>;
   changes(): Promise<{ changes: Change[]; truncated: boolean }>;
   // The path of a file's copy; null if the file did not exist or was too large to keep.
@@ -23,7 +23,7 @@ const MAX_FILES = 5000;
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_TOTAL_BYTES = 50 * 1024 * 1024;
 
-export function createSnapshot(root: string, folder: string): Snapshot {
+export function createBaseline(root: string, folder: string): Baseline {
   const manifestFile = join(folder, "manifest.json");
   const copyOf = (path: string) => join(folder, "files", path);
   let taking: Promise<void> | null = null;

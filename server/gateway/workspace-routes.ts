@@ -36,7 +36,7 @@ import type { SessionStreams } from "./session-stream.ts";
 import type { UserSettingsRoute } from "./user-settings.ts";
 
 // `/workspace/…`: launch URLs, the browser app and, for browsers with a cookie, the app's API.
-export interface WorkspaceDeps extends LaunchDeps {
+export interface WorkspaceRoutesDeps extends LaunchDeps {
   sessions: Pick<Sessions, "wake" | "extend" | "retrySource">;
   files: AppFiles;
   streams: SessionStreams;
@@ -50,12 +50,12 @@ export interface WorkspaceDeps extends LaunchDeps {
   previewDomain: string | null;
 }
 
-export interface Workspace {
+export interface WorkspaceRoutes {
   request(request: IncomingMessage, response: ServerResponse): Promise<void>;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
-export function createWorkspace(deps: WorkspaceDeps): Workspace {
+export function createWorkspaceRoutes(deps: WorkspaceRoutesDeps): WorkspaceRoutes {
   const { sessions, files, streams, previews, userSettings, activity, sockets, openings, sessionCache, cookies, baseUrl, previewDomain } =
     deps;
   const { origin } = new URL(baseUrl);
