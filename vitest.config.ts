@@ -2,8 +2,8 @@ import { configDefaults, defineConfig } from "vitest/config";
 import { LongestFirst } from "./tests/support/run/longest-first.ts";
 import { reportSkips } from "./tests/support/run/skips.ts";
 
-// These files measure time or load the whole machine, so they run one at a time after all others.
-const ALONE = ["tests/browser/performance.test.ts", "tests/isolation/fairness/*.test.ts"];
+// These files load the whole machine, so they run one at a time after all others.
+const ALONE = ["tests/isolation/fairness/*.test.ts"];
 
 // An older Node fails in the middle, with errors that do not tell why.
 if (Number.parseInt(process.versions.node) < 24) {

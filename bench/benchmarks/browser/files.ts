@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CDPSession, Page } from "playwright-core";
+import type { Page } from "playwright-core";
+import { measureMainThread } from "../../../tests/support/browser/main-thread.ts";
 import { launchChromium } from "../../../tests/support/browser/workspace.ts";
 import { machine } from "../../../tests/support/machine.ts";
 import type { Row, Target } from "../../report/report.ts";
@@ -89,20 +90,11 @@ async function* use(page: Page, waitMs: number): AsyncGenerator<[string, number]
 }
 
 async function createMeter(page: Page): Promise<(input: () => Promise<unknown>, settleMs?: number) => Promise<number>> {
-  const devTools = await page.context().newCDPSession(page);
-  await devTools.send("Performance.enable", { timeDomain: "threadTicks" });
+  const usedMs = await measureMainThread(page);
   return async (input, settleMs = SETTLE_MS) => {
-    const before = await taskMs(devTools);
+    const before = await usedMs();
     await input();
     await sleep(settleMs);
-    return (await taskMs(devTools)) - before;
+    return (await usedMs()) - before;
   };
-}
-
-// The processor time of all tasks of the main thread so far.
-async function taskMs(devTools: CDPSession): Promise<number> {
-  const { metrics } = await devTools.send("Performance.getMetrics");
-  const found = metrics.find(({ name }) => name === "TaskDuration");
-  if (!found) throw new Error("The browser does not measure its tasks.");
-  return found.value * 1000;
 }

@@ -121,7 +121,7 @@ describe("a hostile provider", () => {
     ["deep JSON", `data: ${"[".repeat(60_000)}`],
     ["reports of usage", 'data: {"usage":{"prompt_tokens":1,"completion_tokens":1}}\n'.repeat(1000)],
     ["empty lines", "\n".repeat(60_000)],
-  ])("does not hold the event loop with 8 MiB of %s", async (_name, piece) => {
+  ])("does not hold the event loop with 3 MiB of %s", async (_name, piece) => {
     provider.behave = (socket) => {
       socket.write(`${OK}Connection: close\r\n\r\n`);
       repeat(socket, piece);
@@ -129,10 +129,10 @@ describe("a hostile provider", () => {
     const work = async () => {
       const answer = await sandbox.open(CHAT, BODY);
       let length = 0;
-      while (length < 8 * 1024 * 1024) length += ((await once(answer, "data"))[0] as Buffer).length;
+      while (length < 3 * 1024 * 1024) length += ((await once(answer, "data"))[0] as Buffer).length;
       answer.destroy();
     };
-    expect(await longestTurnMs(work, { enoughMs: 50 })).toBeLessThan(50);
+    expect(await longestTurnMs(work, { limitMs: 50 })).toBeLessThan(50);
     await expectNoHarm();
   });
 });
