@@ -91,7 +91,11 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
   return start >= size ? "unsatisfiable" : { start, end };
 }
 
-async function writeContent(workspace: WorkspaceFolder, path: string, request: IncomingMessage): Promise<WrittenFile & { created: boolean }> {
+async function writeContent(
+  workspace: WorkspaceFolder,
+  path: string,
+  request: IncomingMessage,
+): Promise<WrittenFile & { created: boolean }> {
   await using parent = await workspace.pinParent(await resolveLink(workspace, path), { makeFolders: true });
   const before = await statExisting(parent.at);
   checkConditions(request, before);
