@@ -3,7 +3,6 @@ import { availableParallelism } from "node:os";
 import type { TimeoutAction } from "@berth/contract";
 import { SECOND } from "../clock.ts";
 import type { MachineDisk } from "../disk-space.ts";
-import { limitTemplate } from "../session-limits.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import { createSemaphore } from "../fairness/semaphore.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
@@ -11,7 +10,7 @@ import type { Store } from "../store/open.ts";
 import { countPausedTooLong } from "../store/sessions/due.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
 import { setMissingTimeoutActions } from "../store/sessions/rules.ts";
-import { isPartnerSession, type Site, type Session } from "../store/sessions/session.ts";
+import type { Site, Session } from "../store/sessions/session.ts";
 import { countTakenBefore, findSnapshot } from "../store/snapshots/read.ts";
 import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
@@ -29,6 +28,7 @@ import { createSchedule, type ScheduleDeps } from "./background/schedule.ts";
 import { completeRecords } from "./quarantine/complete-records.ts";
 import { createQuarantine } from "./quarantine/quarantine.ts";
 import { NO_RECORDS, type SessionRecords } from "./quarantine/session-records.ts";
+import { templateOf } from "./sandbox-spec.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
@@ -171,8 +171,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   // The egress of sandboxes that outlived the last server closed with it.
   async function reopenEgress(): Promise<void> {
     for (const session of await sessionsInState(store.db, site, ["warm", "running", "thawing", "rebuilding"])) {
-      const template = templates.get(session.template);
-      if (template) await egress.open(session.sandboxId, isPartnerSession(session) ? limitTemplate(template, session) : template);
+      if (templates.has(session.template)) await egress.open(session.sandboxId, templateOf(templates, session));
     }
   }
 

@@ -6,7 +6,7 @@ import type { Driver, SandboxSpec } from "../drivers/driver.ts";
 import { eventsAfter } from "../store/events.ts";
 import { DEFAULT_TEMPLATE } from "../templates.ts";
 import { aRequest, openTestSessions } from "./testing/test-sessions.ts";
-import { createWakeOnce } from "./wake-once.ts";
+import { createWakeOnce } from "./calls/wake-once.ts";
 
 type Services = Awaited<ReturnType<typeof openTestSessions>>;
 let services: Services;

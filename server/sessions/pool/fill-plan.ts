@@ -1,6 +1,6 @@
 import type { Blank } from "../../store/sessions/session.ts";
 import { PERIOD_MS } from "./demand.ts";
-import type { Kind } from "./reserve.ts";
+import type { Kind } from "../sandbox-spec.ts";
 
 // The work of one run of the pool, decided from the blanks that exist.
 export interface FillPlan {

@@ -10,12 +10,13 @@ import { countBlanks, lockSite } from "../../store/sessions/count.ts";
 import { hasSessionIn, sessionsInState } from "../../store/sessions/read.ts";
 import type { Blank, Site } from "../../store/sessions/session.ts";
 import { insertSession } from "../../store/sessions/write.ts";
-import { templateHash, type Templates } from "../../templates.ts";
+import type { Templates } from "../../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import { createDemand } from "./demand.ts";
 import { isOfKind, planFill, type FillPlan } from "./fill-plan.ts";
-import { inStep, newBlank, type Kind } from "./reserve.ts";
+import { inStep, newBlank } from "./reserve.ts";
 import { createWarmShares } from "./warm-shares.ts";
+import { kindOf, type Kind } from "../sandbox-spec.ts";
 import type { SessionObserver } from "../session-observer.ts";
 import { stepOf } from "../states/states.ts";
 import type { Steps } from "../steps/steps.ts";
@@ -122,7 +123,7 @@ export function createPool(deps: PoolDeps): Pool {
     const blanks = await sessionsInState(store.db, site, ["warming", "warm"]);
     // The volumes of a template belong to a partner, and a warm sandbox to none.
     const pooled = [...templates.values()].filter(({ volumes = [] }) => volumes.length === 0);
-    const kinds = pooled.map((template) => ({ template, templateHash: templateHash(template, driver.traits.recipe) }));
+    const kinds = pooled.map((template) => kindOf(template, driver));
     const [room, excess] = [capacity.roomForBlanks(blanks.length), await capacity.excess(store.db)];
     const plan = planFill({ blanks, kinds, nowMs: clock.now(), size, max, demandFor: demand.targetOf, room, excess });
     for (const { kind, have, target } of plan.targets) {

@@ -10,6 +10,7 @@ import { isInStep, type Site, type Lease, type Session, type SessionInStep, type
 import { claimWarm, insertSession, type NewOwner, type NewSession, type SealedValues } from "../../store/sessions/write.ts";
 import type { Span } from "../../tracing/span.ts";
 import type { Capacity } from "./capacity.ts";
+import type { Kind } from "../sandbox-spec.ts";
 import type { CreateRequest, PartnerLimits } from "../sessions.ts";
 import { newSetup } from "../setup/new-setup.ts";
 import { sealRelays } from "../relays/session-relays.ts";
@@ -26,11 +27,6 @@ export interface ReserveDeps {
   capacity: Capacity;
   rules: { timeoutAction: TimeoutAction };
   lease(): Lease;
-}
-
-export interface Kind {
-  template: Template;
-  templateHash: string;
 }
 
 // The parameters of a create.

@@ -1,6 +1,6 @@
 import type { GitSource, Template } from "@berth/contract";
-import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 import type { SessionSetup, SetupState } from "../../store/sessions/session-setup.ts";
+import { allowsImage, snapshotOf } from "../sandbox-spec.ts";
 import type { SetupRequest } from "../sessions.ts";
 import { GIT_RELAY, gitRelayOf, type SessionRelay } from "../relays/session-relays.ts";
 
@@ -18,7 +18,7 @@ export function newSetup(
   template: Pick<Template, "setup" | "snapshot" | "allowedImages">,
   nowMs: number,
 ): NewSetup {
-  const isSetUp = files !== undefined || (source === undefined && template.snapshot !== undefined);
+  const isSetUp = snapshotOf(files ?? source, template) !== undefined;
   const hasCommand = command !== undefined || (template.setup !== undefined && !isSetUp);
   if (!source && !files && !hasCommand && relays.length === 0) return { setup: null, setupState: null, relays: [] };
   const setupState = source ? "source" : hasCommand ? "command" : null;
@@ -35,8 +35,7 @@ export function newSetup(
       // The files of a snapshot have the report of an earlier setup, whose number must be another one.
       attempt: isSetUp ? nowMs : 1,
       relays: relays.map(({ name, upstream, header }) => ({ name, upstream, header })),
-      ...(files?.image !== undefined &&
-        isImageAllowed(files.image, template.allowedImages ?? []) && { image: { name: files.image, status: "used" as const } }),
+      ...(files?.image !== undefined && allowsImage(template, files.image) && { image: { name: files.image, status: "used" as const } }),
     },
     setupState,
     relays: [...relays, ...(source?.git.token === undefined ? [] : [gitRelayOf(source.git, source.git.token)])],

@@ -1,10 +1,10 @@
 import { AppError, isAppError } from "@berth/contract";
-import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { describeError } from "../../faults/describe-error.ts";
 import type { Log } from "../../log.ts";
 import type { SetupImage } from "../../store/sessions/session-setup.ts";
 import type { Templates } from "../../templates.ts";
+import { allowsImage } from "../sandbox-spec.ts";
 import type { Transitions } from "../states/transitions.ts";
 import { FETCH_IMAGE_MS, reasonOf } from "../steps/step-actions.ts";
 import type { Steps } from "../steps/steps.ts";
@@ -24,9 +24,8 @@ export function createUseImage({ steps, transitions, driver, templates, log }: U
   return async (session, name, signal) => {
     const { id: sessionId, setup } = session;
     // The report comes from the sandbox, which may not choose an image that its template does not allow, nor a second one.
-    const allowed = templates.get(session.template)?.allowedImages ?? [];
     const isSettled = setup.image !== undefined && setup.image.status !== "pending";
-    if (!driver.images || isSettled || !isImageAllowed(name, allowed))
+    if (!driver.images || isSettled || !allowsImage(templates.get(session.template), name))
       throw new AppError("sandbox_unreachable", { cause: new Error(`The sandbox asks for the image ${name.slice(0, 255)}`) });
     const changesTo = (outcome: Omit<SetupImage, "name">) => ({ setup: { ...setup, image: { name, ...outcome } } });
     try {

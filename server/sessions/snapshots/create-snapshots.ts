@@ -1,12 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError, isSessionId, isSnapshotId, type SnapshotId } from "@berth/contract";
+import { AppError, isSnapshotId, type SnapshotId } from "@berth/contract";
 import { holdPoint } from "../../faults/hold-points.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
-import { findSession } from "../../store/sessions/read.ts";
-import { isAtSite, isPartnerSession, type Site, type PartnerSession } from "../../store/sessions/session.ts";
-import { viewOf } from "../../store/sessions/view.ts";
+import { isAtSite, type Site, type PartnerSession } from "../../store/sessions/session.ts";
 import { findSnapshot, listSnapshots, type StoredSnapshot } from "../../store/snapshots/read.ts";
+import { findOwnSession } from "../find-session.ts";
 import type { ServerDirectory } from "../server-directory.ts";
 import type { FilesFrom, SessionFiles, Snapshots } from "./snapshots.ts";
 import type { SnapshotWork } from "./snapshot-work.ts";
@@ -37,9 +36,8 @@ export function createSnapshots({ store, work, site, servers, onEvent, log }: Sn
   }
 
   async function findLive(partnerId: string, id: string): Promise<PartnerSession> {
-    const session = isSessionId(id) ? await findSession(store.db, id) : undefined;
-    const isLive = session && isPartnerSession(session) && session.partnerId === partnerId && viewOf(session) !== null;
-    if (!isLive || session.state === "destroyed" || session.state === "destroying") throw new AppError("session_not_found");
+    const session = await findOwnSession(store.db, partnerId, id);
+    if (session.state === "destroyed" || session.state === "destroying") throw new AppError("session_not_found");
     return session;
   }
 

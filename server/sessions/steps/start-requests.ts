@@ -1,12 +1,11 @@
-import type { SandboxId, SnapshotId, Template } from "@berth/contract";
+import type { SandboxId, Template } from "@berth/contract";
 import type { StartRequest } from "@berth/contract/daemon-internal.ts";
-import { isImageAllowed } from "@berth/contract/image-patterns.ts";
 import { withModelSettings } from "../../agents/settings.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
-import { limitTemplate } from "../../session-limits.ts";
 import { isPartnerSession, type PartnerSession, type Session } from "../../store/sessions/session.ts";
 import type { Templates } from "../../templates.ts";
 import { openRelays, type SessionRelay } from "../relays/session-relays.ts";
+import { templateOf } from "../sandbox-spec.ts";
 import type { CreateRequest } from "../sessions.ts";
 
 // The request that a daemon receives when its session starts.
@@ -36,7 +35,7 @@ type Wishes = Pick<CreateRequest, "envVars" | "autoStartAgent"> & { relays: read
 export function createStartRequests({ templates, egress, modelEnv, relayAccess, secrets }: StartRequestsDeps): StartRequests {
   function build(session: Session, { envVars, autoStartAgent, relays }: Wishes): StartRequest {
     const { sandboxId } = session;
-    const template = findTemplate(templates, session);
+    const template = templateOf(templates, session);
     const access = relayAccess(sandboxId, template, relays);
     const env = { ...template.env, ...modelEnv(sandboxId, template), ...envVars, ...access.env };
     return {
@@ -69,25 +68,3 @@ const hasOwnPolicy = (session: Session): boolean => isPartnerSession(session) &&
 // Whether a session starts exactly as a blank does.
 export const isLikeBlank = (session: PartnerSession): boolean =>
   session.sealedEnv === null && session.sealedRelays === null && !session.autoStartAgent && !hasOwnPolicy(session);
-
-// The snapshot with the files of a new sandbox: that of the create, or of the template if the create names no source.
-export function snapshotOf(session: Session, template: Template): SnapshotId | undefined {
-  const source = isPartnerSession(session) ? session.setup?.source : null;
-  if (source) return "snapshotId" in source ? source.snapshotId : undefined;
-  return template.snapshot as SnapshotId | undefined;
-}
-
-// The image of the session's repository. Before its first start it counts only for the step that tries it, so that a session is never
-// left with an image that does not work.
-export function imageOf(session: Session, { allowedImages = [] }: Template): string | undefined {
-  const image = isPartnerSession(session) ? session.setup?.image : undefined;
-  if (!image || !isImageAllowed(image.name, allowedImages)) return undefined;
-  return image.status === "used" || (image.status === "pending" && session.state === "rebuilding") ? image.name : undefined;
-}
-
-// The template of the session's sandbox, with what the session has agreed on instead.
-export function findTemplate(templates: Templates, session: Session): Template {
-  const template = templates.get(session.template);
-  if (!template) throw new Error(`The template ${session.template} of ${session.id} is not configured any more`);
-  return isPartnerSession(session) ? limitTemplate(template, session) : template;
-}

@@ -1,19 +1,19 @@
 import { ERRORS, type AppError, type SandboxId, type SnapshotId, type Template } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import { MINUTE } from "../../clock.ts";
-import type { Driver, SandboxSpec } from "../../drivers/driver.ts";
+import type { Driver } from "../../drivers/driver.ts";
 import { failpoint } from "../../faults/failpoints.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Semaphore } from "../../fairness/semaphore.ts";
 import type { Log } from "../../log.ts";
-import { sha256Hex } from "../../secrets/secrets.ts";
 import { NO_TIMES } from "../../store/sessions/idle.ts";
 import { isPartnerSession, type PartnerSession, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
 import type { SetupImage } from "../../store/sessions/session-setup.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import { inSpan, type Span } from "../../tracing/span.ts";
 import { copyTime } from "./copy-time.ts";
-import { createStartRequests, findTemplate, imageOf, snapshotOf, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
+import { specOf } from "../sandbox-spec.ts";
+import { createStartRequests, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
 
 // The work of a step on its sandbox, and the changes that it writes when it ends. Everything here is idempotent: a step that a dead server
 // left behind is done again.
@@ -67,29 +67,19 @@ export interface SandboxMeter {
 }
 
 export function createStepActions(deps: StepActionsDeps): StepActions {
-  const { driver, links, egress, meter, turns, templates, secrets, clock, log } = deps;
+  const { driver, links, egress, meter, turns, clock, log } = deps;
   const { startRequest, blankStartRequest } = createStartRequests(deps);
 
   const inTurn = <Result>(session: Session, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> =>
     turns ? turns({ holder: isPartnerSession(session) ? session.partnerId : null, signal }, work) : work();
 
-  const templateOf = (session: Session) => findTemplate(templates, session);
-
-  function specOf(session: Session): SandboxSpec {
-    const { sandboxId, sealedToken } = session;
-    const template = templateOf(session);
-    const volumes = isPartnerSession(session) ? session.volumes : null;
-    const tokenHash = sha256Hex(secrets.open(sealedToken, sandboxId));
-    const [snapshot, image] = [snapshotOf(session, template), imageOf(session, template)];
-    return { id: sandboxId, template, snapshot, image, tokenHash, ...(volumes && { volumes }) };
-  }
+  const specFor = (session: Session) => specOf(deps, session);
 
   async function createSandbox(session: Session, signal: AbortSignal, span?: Span): Promise<void> {
-    const template = templateOf(session);
-    const spec = specOf(session);
-    const requireSnapshot = spec.snapshot === template.snapshot ? deps.requireAdopted : deps.requireReady;
+    const spec = specFor(session);
+    const requireSnapshot = spec.snapshot === spec.template.snapshot ? deps.requireAdopted : deps.requireReady;
     if (spec.snapshot !== undefined) await requireSnapshot?.(spec.snapshot);
-    await egress.open(session.sandboxId, template);
+    await egress.open(session.sandboxId, spec.template);
     try {
       await inSpan(span, `${driver.name} create`, () => inTurn(session, signal, () => driver.create(spec, signal)));
     } finally {
@@ -100,7 +90,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
   }
 
   async function copyTimeOf(session: Session): Promise<number> {
-    const snapshotId = snapshotOf(session, templateOf(session));
+    const { snapshot: snapshotId } = specFor(session);
     return snapshotId === undefined || !deps.snapshotBytes ? 0 : copyTime(await deps.snapshotBytes(snapshotId));
   }
 
@@ -122,22 +112,23 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
   }
 
   async function undoPause(session: PartnerSession, signal: AbortSignal): Promise<void> {
-    const { restarted } = await driver.resume(specOf(session), signal);
+    const { restarted } = await driver.resume(specFor(session), signal);
     if (restarted || !driver.traits.freezes) await links.start(session.sandboxId, startRequest(session), { signal });
   }
 
   // False if there is no daemon that still has its memory, or if the template is not configured any more.
   async function thaw(session: Session, signal: AbortSignal): Promise<boolean> {
     try {
-      return !(await driver.resume(specOf(session), signal)).restarted;
+      return !(await driver.resume(specFor(session), signal)).restarted;
     } catch {
       return false;
     }
   }
 
   async function wake(session: PartnerSession, signal: AbortSignal, span?: Span): Promise<void> {
-    await egress.open(session.sandboxId, templateOf(session));
-    const resume = () => driver.resume(specOf(session), signal);
+    const spec = specFor(session);
+    await egress.open(session.sandboxId, spec.template);
+    const resume = () => driver.resume(spec, signal);
     // To thaw a sandbox is no work for the machine, so it does not wait for a turn.
     const isStopped = session.state === "rebuilding" || (session.state === "resuming" && session.isHibernated);
     try {

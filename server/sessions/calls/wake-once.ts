@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "@berth/contract";
-import { SECOND } from "../clock.ts";
-import type { SessionView } from "./sessions.ts";
+import { SECOND } from "../../clock.ts";
+import type { SessionView } from "../sessions.ts";
 
 // Everyone who waits for the same session shares one attempt to resume it. An attempt that failed is not remembered: what it lacked may
 // be there at once.
