@@ -68,3 +68,17 @@ test("a repetition of a request that ended halfway creates only the missing sess
   expect(ids.size).toBe(3);
   expect((await send()).headers.get("idempotent-replayed")).toBe("true");
 });
+
+test("if the template of the files is not configured any more, the create is refused before it copies them", async () => {
+  const copied: string[] = [];
+  await using app = await startTestApp({
+    snapshots: {
+      ...NO_SNAPSHOTS,
+      templateOf: async () => "gone",
+      withFiles: (_partnerId, _from, work) => (copied.push("files"), work({ snapshotId })),
+    },
+  });
+  const reply = await app.call("POST", "/api/b2b/sessions", { body });
+  expect(reply).toMatchObject({ status: 400, json: { details: [{ field: "template", message: "Not a configured template" }] } });
+  expect(copied).toEqual([]);
+});

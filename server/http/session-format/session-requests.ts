@@ -39,9 +39,7 @@ export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">,
   const request = body as CreateSession;
   const isFaulty = (field: string) => faults.some((fault) => fault.field === field || fault.field.startsWith(`${field}.`));
   const template = isFaulty("template") ? undefined : templates.get(request.template ?? defaultTemplate);
-  if (!isFaulty("template") && request.template !== undefined && !template) {
-    faults.push({ field: "template", message: "Not a configured template" });
-  }
+  if (!isFaulty("template") && !template) faults.push({ field: "template", message: "Not a configured template" });
   if (!isFaulty("resources") && !isFaulty("egress")) faults.push(...findRuleFaults(template, request));
   if (!isFaulty("envVars") && request.envVars && sizeOf(request.envVars) > ENV_LIMITS.totalBytes) {
     faults.push({ field: "envVars", message: "Must have at most 256 KiB in total" });
