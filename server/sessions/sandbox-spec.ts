@@ -30,8 +30,9 @@ export function kindOfCreate(templates: Templates, driver: Pick<Driver, "name" |
   return kindOf(snapshot === template.snapshot ? template : withSnapshot(template, snapshot), driver);
 }
 
-function withSnapshot({ snapshot: _, ...template }: Template, snapshot: SnapshotId | undefined): Template {
-  return { ...template, ...(snapshot !== undefined && { snapshot }) };
+function withSnapshot(template: Template, snapshot: SnapshotId | undefined): Template {
+  const { snapshot: _, ...rest } = template;
+  return { ...rest, ...(snapshot !== undefined && { snapshot }) };
 }
 
 export function specOf({ templates, secrets }: { templates: Templates; secrets: Secrets }, session: Session): SandboxSpec {
