@@ -18,20 +18,6 @@ test("every link between documents leads to a file and a heading that exist", ()
   expect(broken).toEqual([]);
 });
 
-test("every file that a document names exists", () => {
-  // Decisions and the changelog describe the past, so they may name files that have moved since.
-  const current = documents.filter((document) => !document.startsWith("docs/decisions/") && document !== "CHANGELOG.md");
-  const missing = current.flatMap((document) =>
-    [...read(document).matchAll(/`((?:\.ci|contract|client|daemon|server|cli|web|tests|scripts|bench|deploy|docs|examples)\/[\w./-]+)`/g)]
-      .map(([, path]) => path!)
-      .filter(
-        (path) => !/\/dist\/|\/artifacts\//.test(path) && ![path, `${path}.ts`].some((candidate) => existsSync(join(root, candidate))),
-      )
-      .map((path) => `${document}: ${path}`),
-  );
-  expect(missing).toEqual([]);
-});
-
 test("every code fence is closed, and its lines are indented at least as far as the fence", () => {
   const broken = documents.flatMap((document) => {
     let opening: { indent: number; line: number } | null = null;

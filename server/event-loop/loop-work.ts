@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 // meantime, so the store marks the waiting work again before it returns a result.
 //
 // The state is global, because there is one event loop. AsyncLocalStorage would follow every `await`, but has a measurable cost
-// in bench/get-session.ts; these marks have not.
+// when a session is read (`npm run bench -- api`); these marks have not.
 export interface LoopWork {
   // Fixed in the code, such as a route's pattern. Never a value from a caller.
   readonly name: string;

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
 // Serves the files that Vite builds for the browser app. They are listed once and kept in memory, so a request path never
-// reaches the file system. docs/decisions/0025 explains why this is not a library.
+// reaches the file system. 0025-own-static-files-and-docs-page.md explains why this is not a library.
 export interface AppFiles {
   // The HTML page; null if the app is not built.
   page(): string | null;

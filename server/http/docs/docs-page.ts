@@ -1,7 +1,7 @@
 import type { OpenApi, Operation, OpenApiResponse } from "@berth/contract/openapi/openapi.ts";
 
 // Renders the OpenAPI description as one page without external resources. Its only script, try-it.js, adds forms that send
-// requests; the page is complete without it. docs/decisions/0025 explains why this is not a library.
+// requests; the page is complete without it. 0025-own-static-files-and-docs-page.md explains why this is not a library.
 export function renderDocsPage(api: OpenApi, baseUrl: string): string {
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),

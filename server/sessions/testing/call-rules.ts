@@ -2,7 +2,7 @@ import type { Outcome, Place } from "../states/outcome.ts";
 import { outcomeOf, type Trigger } from "../states/states.ts";
 import { isLive, isStep, isVisible, restOf, sourceOf, targetOf, TRIGGERS, type PairRule } from "./state-pairs.ts";
 
-// The rules of SPEC.md and CONTRACT.md for calls, and the guarantees of the operator's commands.
+// The rules of the API for calls, and the guarantees of the operator's commands.
 
 const CALLS = TRIGGERS.filter((trigger) => sourceOf(trigger) === "partner" && trigger !== "create");
 // Steps that no call asked for. A partner does not know about them, so they must not make a call fail.

@@ -42,7 +42,7 @@ export function idleColumns(activeAtMs: number) {
   return { idle_at: idleAt, idle_look_at: sql<number>`${idleAt} - (${warning})` };
 }
 
-// The trigger `active` of sessions/states.ts, for a session that was not read before. No-op if the session does not run, has no
+// The trigger `active` of sessions/states/states.ts, for a session that was not read before. No-op if the session does not run, has no
 // idle timeout, or was active later.
 export async function recordActivity(db: Db, id: SessionId, activeAtMs: number): Promise<void> {
   const columns = idleColumns(activeAtMs);

@@ -26,7 +26,7 @@ export async function renameSymbol(deps: NavigationDeps, view: EditorView): Prom
   if (!offers(view, "renameProvider")) return notices.info("The language server of this file cannot rename");
   const refuse = () => notices.info("There is no name at the cursor that can be changed");
   if (!word) return refuse();
-  // The answer is a range, with or without a placeholder, or `defaultBehavior`.
+  // The answer is a range, with or without a placeholder, or says that the default applies.
   const allowed = checksRenames(view)
     ? await ask<{ range?: Range } & Partial<Range>>(view, "textDocument/prepareRename", { position: positionAt(view, head) }).catch(
         () => null,
