@@ -1,5 +1,4 @@
 import { configDefaults, defineConfig } from "vitest/config";
-import { LongestFirst } from "./tests/support/run/longest-first.ts";
 import { reportSkips } from "./tests/support/run/skips.ts";
 
 // These files load the whole machine, so they run one at a time after all others.
@@ -24,7 +23,6 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     setupFiles: ["tests/support/run/compile-cache.ts", "tests/support/run/leaks.ts", "tests/support/run/seed.ts"],
     reporters: ["default", reportSkips()],
-    sequence: { sequencer: LongestFirst },
     // A worker runs one file after the other. A new worker for every file would load the same modules again, which costs more
     // than most files.
     isolate: false,
