@@ -31,7 +31,7 @@ text = replacePart(text, "targets", formatTargets());
 text = replacePart(text, "machine", formatMachine(reports[0]!));
 writeFileSync(file, text);
 
-// Of sections that were measured twice, the one with more values.
+// If a section was measured twice, keeps the one with more values.
 function mergeSections(sections: readonly Section[]): Section[] {
   const size = ({ rows }: Section) => rows.reduce((sum, { values }) => sum + values.length, 0);
   const merged = new Map<string, Section>();

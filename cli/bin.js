@@ -52,7 +52,7 @@ function findPinnedNode() {
     try {
       return join(require.resolve(`${name}/package.json`), "../bin/node");
     } catch {
-      // Not for this platform or not installed: try the next one.
+      // It is not for this platform or not installed: try the next one.
     }
   }
   console.error(

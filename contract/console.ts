@@ -60,9 +60,9 @@ export interface ConsoleSession {
 
 export interface ConsoleOverview {
   sessions: { running: number; paused: number; hibernated: number };
-  // In the last minute.
+  // Counts the last minute.
   creates: number;
-  // Of the partner; null for an operator.
+  // The partner's quota; null for an operator.
   quota: { live: number; maxSessions: number | null } | null;
   // null for a partner.
   server: ConsoleServer | null;
@@ -106,7 +106,7 @@ export interface ConsoleSessionDetail extends ConsoleSession {
   limits: { cpus: number; memoryBytes: number; diskBytes: number; processes: number } | null;
   // Right now; null if it does not run on this server.
   now: ConsoleStats | null;
-  // Of the last 31 days.
+  // The usage of the last 31 days.
   usage: ConsoleSessionUsage;
   // Newest first.
   events: { id: string; type: string; at: string; reason: string | null }[];
@@ -122,7 +122,7 @@ export interface ConsoleOpening {
   // The browser and its system.
   agent: string;
   role: string | null;
-  // As the partner named the person in the launch URL; null for a guest.
+  // The name that the partner gave the person in the launch URL; null for a guest.
   name: string | null;
 }
 
@@ -133,7 +133,7 @@ export interface ConsoleSupportLink {
 // null: the engine does not measure it.
 export interface ConsoleStats {
   at: string;
-  // Since the sandbox was started.
+  // Counts since the sandbox was started.
   cpuMs: number | null;
   memoryBytes: number | null;
   diskBytes: number | null;
@@ -256,7 +256,7 @@ export type TemplateForm = Record<(typeof TEMPLATE_FORM_FIELDS)[number], string>
 export interface ConsoleTemplateCheck {
   // `field` is one of the form.
   faults: { field: string; message: string }[];
-  // For the templates file; null with faults.
+  // The text for the templates file; null if there are faults.
   yaml: string | null;
   // Whether a template with this name is configured, which this one would replace.
   replaces: boolean;

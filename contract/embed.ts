@@ -22,7 +22,7 @@ export type WorkspaceEvent = { sessionId: string } & (
   | { type: "needs-resume" }
 );
 
-// From the partner's page. Lines and columns start at 1.
+// A message from the partner's page. Lines and columns start at 1.
 export type PageMessage = Message &
   (
     | { type: "connect"; canResume: boolean }

@@ -10,7 +10,7 @@ export interface LanguageServer {
   name: string;
   // The workspace as a file: URI without a final slash.
   rootUri: string;
-  // For `initialize`.
+  // Sent with `initialize`.
   initializationOptions?: unknown;
   // The values for `workspace/configuration`, by section.
   settings: Record<string, unknown>;

@@ -30,7 +30,7 @@ export const MAX_UPDATES_PER_PUSH = 200;
 export type ChangeJson = (number | [number, ...string[]])[];
 
 export interface TextUpdate {
-  // Which page made the change. It recognizes its own changes by this id.
+  // The page that made the change. It recognizes its own changes by this id.
   clientId: string;
   changes: ChangeJson;
 }

@@ -1,7 +1,7 @@
 // A person who has the workspace open, as their launch URL described them. Plain types, no imports: the browser loads this file too.
 export interface Visitor {
   role: Role;
-  // As the partner named the person: untrusted text. null: a guest.
+  // The name that the partner gave the person, which is untrusted text. null: a guest.
   displayName: string | null;
   // The operator's support, where the partner allows it. Always a viewer.
   isSupport?: true;

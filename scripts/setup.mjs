@@ -56,7 +56,7 @@ function isOnPath(command) {
   return (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, command)));
 }
 
-// In a process of its own, because it needs the pinned Node.
+// Runs in a process of its own, because it needs the pinned Node.
 function build() {
   // The service does not use the client.
   const parts = scope === "serve" ? ["daemon", "web", "cli"] : [];

@@ -24,7 +24,8 @@ export async function startBareDaemon(): Promise<number> {
     BERTH_TOKEN_HASH: createHash("sha256").digest("hex"),
     PATH: process.env.PATH,
   };
-  // As process 1 of a sandbox starts it. In a group of its own, so that the script and the daemon end together.
+  // Starts the daemon as process 1 of a sandbox does. It gets a process group of its own, so that the script and the daemon end
+  // together.
   const child = spawn("/bin/sh", [join(runtime, "init.sh")], { env, stdio: "ignore", detached: true });
   try {
     return await timed(async () => {

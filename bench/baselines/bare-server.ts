@@ -13,7 +13,7 @@ import type { Run } from "../support/benchmark.ts";
 
 export interface BareAnswers {
   key: string;
-  // By method and path.
+  // The keys are a method and a path.
   answers: Record<string, { status: number; body: unknown }>;
 }
 

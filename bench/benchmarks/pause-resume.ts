@@ -33,7 +33,7 @@ async function measureHot(run: Run): Promise<Section> {
     { name: "runc resume", round: async () => [await timed(container.resume)] },
   ];
   const measured = new Map(contestants.map(({ name }) => [name, [] as number[]]));
-  // Not `alternate`: a session is paused before it is resumed, so every round has this order.
+  // A session is paused before it is resumed, so every round has this order, and `alternate` does not fit.
   for (let round = -3; round < run.rounds(60, 10); round++)
     for (const contestant of contestants) {
       const taken = await contestant.round();

@@ -30,9 +30,9 @@ interface Round {
   createMs: number[];
   destroyMs: number[];
   pairsPerS: number;
-  // Of the server and the programs that it started, for each pair.
+  // The processor time of the server and of the programs that it started, for each pair.
   serverMs: number;
-  // Of everything on the machine, sandboxes included.
+  // The processor time of everything on the machine, sandboxes included.
   machineMs: number;
 }
 

@@ -15,7 +15,7 @@ export const benchmark: Benchmark = {
     if (!registry) run.remark("This machine has only loopback addresses, so npm and tsc are skipped.");
     const folder = await mkdtemp(join(tmpdir(), "berth-bench-"));
     await using _ = run.resources.defer(() => rm(folder, { recursive: true }));
-    // As many processors as the host has, so that the ratio shows what isolation costs.
+    // The sandbox gets as many processors as the host has, so that the ratio shows what isolation costs.
     const templates = join(folder, "templates.json");
     await writeFile(templates, JSON.stringify({ default: { cpus: cpus().length } }));
     const env = { BERTH_TEMPLATES: templates, ...(registry && { BERTH_EGRESS_ALLOW: registry.host }) };

@@ -38,7 +38,7 @@ export async function startRegistry({ resources }: Run): Promise<{ url: string; 
 }
 
 function createPackages() {
-  // By their path below the registry.
+  // The keys are paths below the registry.
   const tarballs = new Map<string, Promise<Buffer>>();
   return {
     tarball: (path: string) => tarballs.get(path),

@@ -29,9 +29,9 @@ export interface Counts {
   frozen: number;
   // Paused, on disk only.
   hibernated: number;
-  // In the pool, or for a create that was not acknowledged.
+  // Sandboxes of the pool, and of creates that were not acknowledged.
   blank: number;
-  // On the engine, but unknown to the store.
+  // Sandboxes on the engine that the store does not know.
   unknown: number;
 }
 

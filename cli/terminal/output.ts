@@ -32,7 +32,7 @@ export function cut<Row>(found: readonly Row[], limit: number): { rows: Row[]; h
   return { rows: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-// On stderr, so that it disturbs neither JSON nor a pipe.
+// Writes to stderr, so that it disturbs neither JSON nor a pipe.
 export const noteMore = (sentence: string) => process.stderr.write(`${style.dim(sentence)}\n`);
 
 // Names and values of one item, one per line.

@@ -59,7 +59,7 @@ export async function serveUntilStarted(
     stdout += String(chunk);
     if (stdout.includes("is running at")) worked ??= work(child.pid!).finally(() => child.kill("SIGTERM"));
   });
-  // Not `exit`, which may come before the last output.
+  // `exit` may come before the last output, so this waits for `close`.
   const [code] = (await once(child, "close")) as [number | null];
   await worked;
   return { code, stdout };

@@ -14,7 +14,7 @@ import { readTemplates } from "../installation/templates.ts";
 
 export interface Measured {
   session: SessionDetails;
-  // Of one processor, since the previous sample; null without one.
+  // The share of one processor since the previous sample; null if there is none.
   cpuPercent: number | null;
   memoryBytes: number | null;
   processes: number | null;

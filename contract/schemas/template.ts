@@ -93,7 +93,7 @@ export const Template = Type.Object({
   agent: Type.Union([AgentSpec, Type.Null()]),
   // If the program of `agent` is not installed in the sandbox, the daemon uses the first of these that is.
   fallbackAgents: Type.Optional(Type.Array(AgentSpec)),
-  // By language (languages.ts). They take precedence over those that the daemon knows.
+  // The keys are languages (languages.ts). These servers take precedence over those that the daemon knows.
   languageServers: Type.Optional(Type.Record(Type.String(), LanguageServerSpec)),
 });
 export type Template = Static<typeof Template>;

@@ -39,7 +39,7 @@ test.each([
   }
 });
 
-// In a process of its own, because the test runner has loaded node:cluster already.
+// Runs in a process of its own, because the test runner has loaded node:cluster already.
 function modulesLoadedBy(statement: string): { listening: boolean; cluster: boolean } {
   const script = `
     const server = (await import("node:net")).createServer();

@@ -18,7 +18,7 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
     response.destroy();
     return;
   }
-  // Also as a header, so that a relay can read the code without parsing the body.
+  // The code is a header too, so that a relay can read it without parsing the body.
   response.setHeader("X-Error-Code", error.code);
   if (error.retryAfterSeconds !== undefined) response.setHeader("Retry-After", error.retryAfterSeconds);
   sendJson(response, error.status, { error: error.message, code: error.code });

@@ -33,7 +33,7 @@ const stdio = (command: string, more: Partial<KnownServer> = {}): KnownServer =>
 const bare = (command: string, ...args: string[]): KnownServer => ({ command, args });
 const FORMATTING = { initializationOptions: { provideFormatter: true } };
 
-// In order of preference.
+// The servers of a language are in order of preference.
 const INSTALLED: Record<Language, KnownServer[]> = {
   typescript: [stdio("typescript-language-server")],
   python: [stdio("basedpyright-langserver"), stdio("pyright-langserver"), bare("pylsp")],

@@ -45,7 +45,7 @@ export function startServer(options: ServerProcessOptions): ServerProcess {
     if (ended) return;
     ended = true;
     clearInterval(memoryCheck);
-    // Also after its exit: it may have left processes.
+    // This is also needed after its exit, because it may have left processes.
     if (program.pid !== undefined) signalGroup(program.pid, "SIGKILL");
     onEnd(reason);
   };

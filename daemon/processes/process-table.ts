@@ -6,7 +6,7 @@ export interface ListedProcess {
   parent: number;
   group: number;
   session: number;
-  // In clock ticks since the machine started.
+  // Counted in clock ticks since the machine started.
   startedAt: string;
 }
 

@@ -65,7 +65,7 @@ describe("terminals", () => {
     await resize(used, { cols: 100, rows: 40, unusedMs: null });
     await resize(looking, { cols: 60, rows: 20, unusedMs: null });
     await resize(looking, { cols: 61, rows: 20, unusedMs: null });
-    // As after a loss of both connections: one was used a minute ago, the other one an hour ago.
+    // Both connections come back after a loss: one was used a minute ago, the other one an hour ago.
     await resize(used, { cols: 101, rows: 40, unusedMs: 60_000 });
     await resize(looking, { cols: 62, rows: 20, unusedMs: 3_600_000 });
     await resize(looking, { cols: 63, rows: 20, unusedMs: 0 });
@@ -93,7 +93,7 @@ describe("terminals", () => {
     const fourth = await attachScreen(daemon, id);
     await fourth.shows("prompt>echo");
     for (const screen of [first, second, third, fourth]) await screen.close();
-    // After a restart of the daemon, too.
+    // The same holds after a restart of the daemon.
     await daemon.stop();
     await daemon.restart();
     const restored = await attachScreen(daemon, id);

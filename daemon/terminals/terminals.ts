@@ -21,7 +21,7 @@ export interface Terminals {
   routes: Route[];
   upgrades: UpgradeRoute[];
   list(): Terminal[];
-  // Like the routes with the same meaning. `remove` is a no-op if there is no such terminal.
+  // These do what the routes of the same name do. `remove` is a no-op if there is no such terminal.
   create(body: Record<string, unknown>): Promise<Terminal>;
   remove(id: string): void;
   // Writes all output to disk synchronously and ends the programs, before the sandbox stops.

@@ -60,7 +60,7 @@ export interface AnyReply {
 
 const TOKEN = "test-token";
 
-// As init.sh starts the daemon.
+// The command with which init.sh starts the daemon.
 const COMMAND = ["{runtime}/bin/node", ...snapshotFlags(), "--snapshot-blob", "{runtime}/daemon.blob", "{runtime}/daemon.cjs"];
 
 // `command` can wrap the daemon in another program; {runtime} stands for the runtime folder.

@@ -18,7 +18,7 @@ export interface TextPage {
 }
 
 interface SharedFile {
-  // In the order in which they opened it.
+  // The pages are in the order in which they opened the file.
   pages: Set<TextPage>;
   // The page that was asked for its text.
   asked: TextPage | null;

@@ -5,10 +5,10 @@ import { isStringArray } from "../http/body.ts";
 import { listNames } from "../io/list-names.ts";
 
 export interface TrashLimits {
-  // Of one item, which is everything that was deleted at once.
+  // The size of one item, which is everything that was deleted at once.
   itemBytes: number;
   itemFiles: number;
-  // Of all items together. The oldest are removed first.
+  // The size of all items together. The oldest are removed first.
   totalBytes: number;
   ageMs: number;
 }

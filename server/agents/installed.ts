@@ -13,7 +13,7 @@ import { KNOWN_AGENTS, type KnownAgent, programName } from "./catalogue.ts";
 export interface AgentProbe {
   agent: KnownAgent;
   state: "usable" | "missing" | "broken";
-  // For the operator.
+  // A sentence for the operator.
   text: string;
 }
 

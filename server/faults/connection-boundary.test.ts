@@ -71,7 +71,7 @@ test("a reset of a socket without an error listener closes that socket and is no
   const socket = await accepted.promise;
   boundary.cover(socket);
   socket.resume();
-  // Not `once`, which would add an error listener.
+  // `once` of node:events would add an error listener.
   const closed = new Promise((resolve) => socket.on("close", resolve));
   peer.resetAndDestroy();
   await closed;

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-// In a child process, because the handler applies to the whole process.
+// Runs in a child process, because the handler applies to the whole process.
 const script = `
   import { createLog } from ${JSON.stringify(join(import.meta.dirname, "../log.ts"))};
   import { endAfter } from ${JSON.stringify(join(import.meta.dirname, "end-process.ts"))};

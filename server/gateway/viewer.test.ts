@@ -79,7 +79,7 @@ describe("support", () => {
       const { body } = await gateway.send(`/workspace/${gateway.sandboxId}/session`, { headers: { cookie } });
       return (JSON.parse(body) as { hasSupportVisit: boolean }).hasSupportVisit;
     };
-    // Not asked where the partner does not allow support.
+    // There is no question if the partner does not allow support.
     expect(await seen()).toBe(false);
     gateway.partner.supportAccess = true;
     gateway.setStatus("running");

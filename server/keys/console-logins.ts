@@ -26,7 +26,7 @@ export interface ConsoleLogins {
   signInOperator(token: string): Promise<Login>;
   // Throws `insufficient_scope` unless the key has the scope admin.
   signInPartner(key: string): Promise<Login>;
-  // For a person that an identity provider has identified.
+  // Signs in a person that an identity provider has identified.
   signInIdentity(identity: Identity): Promise<Login>;
   // null if the cookie is unknown or has expired, or if its token or key no longer works. Reads the database each time, so that a
   // revocation applies at once.

@@ -27,7 +27,7 @@ export async function getPartner(db: Db, id: string): Promise<Partner> {
   return required(id, await findPartner(db, id));
 }
 
-// For callers that ask with every request.
+// Used by callers that ask with every request.
 export async function readPartner(store: Store, id: string): Promise<Partner> {
   return required(id, await findPartnerFast(store, id));
 }

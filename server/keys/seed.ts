@@ -32,7 +32,7 @@ export async function seedDemo({ store, clock, config }: SeedDeps): Promise<{ pa
     if (!isNew) await lockPartner(tx, DEMO_PARTNER);
     if (!isNew && (await hasKeyWithHash(tx, hash))) return null;
     await issueKey(tx, clock, DEMO_PARTNER, { key });
-    // Before the commit: a key that is in the database but not in the file would be lost.
+    // The file is written before the commit: a key that is only in the database would be lost.
     await writePrivateFile(file, `${key}\n`);
     return { partnerId: DEMO_PARTNER, key, file };
   });

@@ -8,7 +8,7 @@ export interface SessionMetricsDeps {
   countSessions(): Promise<ReadonlyMap<string, number>>;
 }
 
-// From a warm create on this machine to a cold one in a cluster that first has to add a node.
+// The range is from a warm create on this machine to a cold one in a cluster that first has to add a node.
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 // Registers the metrics of sessions, of their steps, of the pool and of reconciliation.

@@ -11,7 +11,7 @@ export interface Quarantined {
   // JSON of the session that the sandbox had, as far as it is known (sessions/quarantine/session-records.ts).
   session: string | null;
   foundAtMs: number;
-  // Not before this.
+  // The sandbox is not deleted before this time.
   deleteAtMs: number;
 }
 

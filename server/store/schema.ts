@@ -89,7 +89,7 @@ export interface SessionsTable {
   state: SessionState;
   // Goes up by one with every transition; the result of an older generation is stale and changes nothing.
   generation: number;
-  // Which server works on the current step, and until when it counts as alive. null between steps.
+  // The server that works on the current step, and until when it counts as alive. null between steps.
   lease_owner: string | null;
   lease_until: number | null;
   template: string;

@@ -37,7 +37,7 @@ export interface UsageDaysTable {
   disk_peak: number;
   disk_sum: number;
   disk_samples: number;
-  // To the outside, and from there.
+  // Bytes to the outside and back.
   egress_bytes: number;
   ingress_bytes: number;
   input_tokens: number;

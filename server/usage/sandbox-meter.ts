@@ -21,7 +21,7 @@ export interface SandboxMeterDeps {
 }
 
 const MB = 1024 * 1024;
-// For sandboxes of templates that are no longer configured.
+// The limits of sandboxes whose template is no longer configured.
 const UNKNOWN_TEMPLATE = { cpus: 64, memoryMb: 1024 * 1024, diskMb: 16 * 1024 * 1024 };
 
 export function createSandboxMeter({ driver, links, templates }: SandboxMeterDeps): SandboxMeter {

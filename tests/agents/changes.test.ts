@@ -36,7 +36,7 @@ function testAgent(agent: TestAgent): void {
     await panel.close();
   });
 
-  // After the test above, because some tools need another start of the agent.
+  // These run after the test above, because some tools need another start of the agent.
   for (const tool of writingTools(agent)) {
     test(`${tool.name} on files of every kind is accepted, rejected, undone and restored byte for byte`, () => review(tool, ALL_PATHS));
     test.for(isLong ? ALL_PATHS : [])(`${tool.name} on %s alone`, (path) => review(tool, [path]));

@@ -13,7 +13,7 @@ describeWith(await machine.oci(), "volumes", () => {
     [berth, other] = [await connect(), await connect()];
   });
 
-  // As a new partner.
+  // Connects as a new partner.
   async function connect(): Promise<Client> {
     const { url, key } = await shareBerth();
     return createBerth({ baseUrl: url, apiKey: key });

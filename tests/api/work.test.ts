@@ -19,7 +19,7 @@ const AT_MOST: Record<string, Work> = {
 
 interface Work {
   queries: number;
-  // Of files that the server itself syncs, its database included.
+  // Syncs of files by the server itself, its database included.
   syncs: number;
   // Processes that the server starts.
   programs: number;

@@ -57,7 +57,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     await page.goto(suite.berth.url);
     expect(await headline(page)).toBe("Berth");
     expect(await seriousFaults(page)).toEqual([]);
-    // By the machine's other name too: the redirect then leads to another origin.
+    // The machine's other name works too: the redirect then leads to another origin.
     await page.goto(suite.berth.url.replace("localhost", "127.0.0.1"));
     await page.getByRole("button", { name: "Open a workspace" }).click();
     await page.waitForURL(/^http:\/\/localhost:\d+\/workspace\/sbx_\w+\/$/);

@@ -8,7 +8,7 @@ import { runNpmStart, type NpmStart } from "../support/servers/npm-start.ts";
 // The end of one server whose process group got a signal.
 export interface Round {
   signal: NodeJS.Signals;
-  // After this time since `npm start`.
+  // The time from `npm start` to the signal.
   momentMs: number;
   wasReady: boolean;
   // How long the server, and npm and the shell around it, lived after the signal.

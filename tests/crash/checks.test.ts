@@ -24,7 +24,7 @@ afterAll(async () => {
 // Always creates.
 const firstChoice = () => 0;
 
-// Like a server that dies after its work and before its response.
+// Acts like a server that dies after its work and before its response.
 const losingAnswers = (api: Api): Api => ({
   ...api,
   async call(...args) {

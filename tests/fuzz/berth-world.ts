@@ -45,7 +45,7 @@ export interface BerthWorld extends World {
   readonly preview: { host: string; cookie: string };
 }
 
-// In memory if possible, because a million cases would otherwise mostly wait for the disk.
+// Uses memory if possible, because a million cases would otherwise mostly wait for the disk.
 const fastFolder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 // The server's sessions, by target. `model` and `anthropic` differ in the provider of their models.

@@ -25,7 +25,7 @@ export interface RunOptions<W extends World> {
 export interface RunResult {
   seed: number;
   elapsedMs: number;
-  // By target.
+  // Counts the cases of each target.
   cases: Map<string, number>;
   failures: Failure[];
   // Samples after the first part of the run and at its end, when nothing is open.

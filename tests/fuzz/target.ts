@@ -45,7 +45,7 @@ export interface World extends AsyncDisposable {
 
 export interface ServerSample {
   rssBytes: number;
-  // After a garbage collection.
+  // The heap after a garbage collection.
   heapBytes: number;
   openFiles: number;
   // Handles and requests that keep the server busy, by kind.

@@ -128,7 +128,7 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
     return (JSON.parse(text) as { idlePause: { atMs: number } | null }).idlePause?.atMs ?? null;
   }
 
-  // Which of the known timeouts ends at this time.
+  // Finds the known timeout that ends at this time.
   const timeoutEnding = (atMs: number | null): number => {
     if (atMs === null) return Number.NaN;
     const leftMs = atMs - Date.now();

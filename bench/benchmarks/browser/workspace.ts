@@ -56,7 +56,7 @@ interface Visit {
 const SETTLE_MS = 500;
 const POLL_MS = 100;
 
-// In a new browser context, so that nothing is cached.
+// Uses a new browser context, so that nothing is cached.
 async function visitOnce(browser: Browser, { url, editor }: Page): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();

@@ -44,7 +44,7 @@ async function serve(options: Options): Promise<void> {
   for (const warning of warnings) log.warn("config.doubtful", { message: warning });
   log.info("config.read", describeConfig(config));
 
-  // Before the start, so that a signal during it still shuts the server down.
+  // The listeners are added before the start, so that a signal during it still shuts the server down.
   let server: Server | undefined;
   const signal = untilSignal(() => endProcess(130));
   const reason = Promise.race([signal.then(() => "signal" as const), untilUncaughtError(log).then(() => "failure" as const)]);

@@ -34,7 +34,7 @@ export interface Difference {
 
 export interface CheckpointLimits extends ScanLimits {
   checkpoints: number;
-  // Of all contents and lists of files together. The oldest checkpoints are removed first.
+  // The size of all contents and lists of files together. The oldest checkpoints are removed first.
   storeBytes: number;
 }
 

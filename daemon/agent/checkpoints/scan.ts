@@ -11,7 +11,7 @@ export interface ScanLimits {
   files: number;
   // A larger file is not kept.
   fileBytes: number;
-  // Of all kept files. The largest ones are left out.
+  // The size of all kept files. The largest ones are left out.
   totalBytes: number;
 }
 

@@ -5,7 +5,7 @@ export interface TurnModel {
   hasTools: boolean;
   // Requests that have failed in a row.
   failures: number;
-  // Of the last request; null if the model has answered it.
+  // The fault of the last request; null if the model has answered it.
   fault: ModelFault | null;
 }
 

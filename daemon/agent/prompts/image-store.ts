@@ -35,7 +35,7 @@ export function openImageStore(folder: string): ImageStore {
 
 const ID = /^img_[0-9a-f]{20}$/;
 
-// By the first bytes, because a browser's claim about the type may be wrong.
+// Decides by the first bytes, because a browser's claim about the type may be wrong.
 function imageType(bytes: Buffer): string | null {
   const start = bytes.subarray(0, 12).toString("latin1");
   if (start.startsWith("\x89PNG\r\n")) return "image/png";

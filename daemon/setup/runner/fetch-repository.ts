@@ -25,7 +25,7 @@ export async function fetchRepository(repository: SetupRepository, workspace: st
   throw new Error("The last try returns");
 }
 
-// After a lost connection, because Berth's server may be restarting.
+// The pauses after a lost connection: Berth's server may be restarting.
 const PAUSES_MS = [2_000, 4_000, 8_000, 16_000, 30_000];
 
 async function fetchInto(folder: string, { url, ref, depth, submodules }: SetupRepository): Promise<void> {

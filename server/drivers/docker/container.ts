@@ -143,7 +143,7 @@ function mounts(
     VolumeOptions: { NoCopy: true, Labels: labels, DriverConfig: { Name: "local", Options: options } },
   });
   const folder = (path: string) => ({ type: "none", o: "bind", device: path });
-  // Not recursive, because older Engines would leave mounts below the folder writable.
+  // The mount is not recursive, because older Engines would leave mounts below the folder writable.
   const bind = (source: string, target: string, { readOnly }: { readOnly: boolean }) => ({
     Type: "bind",
     Source: source,

@@ -37,7 +37,7 @@ export interface DockerOptions {
 
 // Each question costs the Engine time, and while many sandboxes start at once they all wait for it.
 const ALIVE_EVERY_MS = 250;
-// For cleaning up after the caller's signal has aborted.
+// How long a clean-up may take after the caller's signal has aborted.
 const UNDO_TIMEOUT_MS = 30_000;
 
 // Runs sandboxes as containers of a Docker Engine. A container contains no data: workspace, home and control folder are in

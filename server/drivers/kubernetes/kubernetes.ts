@@ -29,7 +29,7 @@ export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "eg
   installation: string;
   // The `host:port` at which pods reach the server's egress proxy. null for no egress.
   egress: string | null;
-  // Of the volumes of partners.
+  // The storage class of partners' volumes.
   volumeStorageClass: string | null;
   volumeAccess: VolumeAccess;
   // How long sandboxes run without a server (see shutdown-times.ts).
@@ -46,7 +46,7 @@ export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "eg
   log: Log;
 }
 
-// For cleaning up after the caller's signal has aborted.
+// How long a clean-up may take after the caller's signal has aborted.
 const UNDO_TIMEOUT_MS = 30_000;
 
 // Runs each sandbox as a pod of a Kubernetes cluster. Pods cannot be frozen, so `pause` ends them and keeps their volumes.

@@ -26,7 +26,7 @@ import { createUserIds } from "./users/user-ids.ts";
 // a time changes a sandbox.
 export interface Containers extends AsyncDisposable {
   condition(id: SandboxId): SandboxCondition;
-  // Which of these have a disk that has turned read-only after an error.
+  // The sandboxes among these whose disk has turned read-only after an error.
   failedDisks(ids: readonly SandboxId[]): Set<SandboxId>;
   // See Driver.
   unwrittenBytes(): number;
@@ -132,7 +132,7 @@ export function createContainers(options: ContainersOptions): Containers {
     await closeControlFolder(folder);
     await detachVolumes(folder);
     const device = disks.deviceOf(folder);
-    // Before the device is released, because the next sandbox may get it at once.
+    // This comes before the device is released, because the next sandbox may get it at once.
     if (device !== undefined) cgroups.unlimitWrites(device);
     await disks.close(folder);
   }

@@ -15,7 +15,7 @@ const refusal = (found: OciProbe) => (found.usable && found.boundDisks ? undefin
 // The data folder has a name that the kernel escapes, and is reached through a symbolic link.
 driverSuite("oci", () => openSuite(probe, "berth oci\\", { boundDisks: true, throughLink: true }), { missing: refusal(probe) });
 
-// As on a machine without loop devices.
+// Some machines have no loop devices.
 driverSuite("oci without disk limits", () => openSuite(probe, "berth-oci-", { boundDisks: false, throughLink: false }), {
   missing: probe.usable ? undefined : probe.reason,
   isVariant: true,

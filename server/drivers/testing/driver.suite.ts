@@ -21,7 +21,7 @@ export interface SuiteDriver {
 export interface SuiteOptions {
   // Why this driver cannot run on this machine.
   missing?: Missing;
-  // For slow engines.
+  // Slow engines need more time.
   testTimeoutMs?: number;
   // How the sandboxes differ from the default template.
   template?: Partial<Template>;

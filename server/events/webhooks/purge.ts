@@ -25,7 +25,7 @@ export async function purgeOutbox(db: Db, nowMs: number): Promise<void> {
   } while (ids.length === ENDPOINTS_PER_BATCH);
 }
 
-// In small batches, because SQLite runs synchronously in this thread.
+// Works in small batches, because SQLite runs synchronously in this thread.
 async function repeat(purge: () => Promise<number>): Promise<void> {
   let removed: number;
   do {

@@ -7,6 +7,6 @@ export interface FinishedAttempt {
   // `retried`: failed, and there will be another attempt. `failed`: this was the last one.
   outcome: "delivered" | "retried" | "failed";
   seconds: number;
-  // Since the delivery was queued.
+  // The time since the delivery was queued.
   delaySeconds: number;
 }

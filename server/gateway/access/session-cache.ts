@@ -143,7 +143,7 @@ type Listener = (cached: CachedSession | null) => void;
 
 interface Watched {
   listeners: Set<Listener>;
-  // Of the value that the listeners received last.
+  // The fingerprint of the value that the listeners received last.
   lastFingerprint: string;
 }
 

@@ -15,7 +15,7 @@ import { accessOf, consoleCookies, requireOwnPage, requireViewer, type Access } 
 // A call of the console. Both consoles have the same ones, except those for operators only.
 export interface ConsoleRoute {
   method: "GET" | "POST" | "DELETE";
-  // Below `/console/api` or `/console/partner/api`.
+  // The path below `/console/api` or `/console/partner/api`.
   path: string;
   // The partner's console does not have it.
   operatorOnly?: true;

@@ -96,7 +96,7 @@ describe("the session routes", () => {
       "viewer",
       "Ada 🚢",
     ]);
-    // As curl sends it by default.
+    // curl sends this type by default.
     const form = { "content-type": "application/x-www-form-urlencoded" };
     expect((await launch('{"role":"viewer"}', form)).json).toMatchObject({ role: "viewer" });
     for (const body of [

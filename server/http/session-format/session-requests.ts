@@ -66,7 +66,7 @@ function toCreateRequest(request: CreateSession, defaultTemplate: string): Creat
   };
 }
 
-// Also for a body that was not checked yet.
+// Accepts a body that was not checked yet.
 export function filesFrom({ source }: { source?: unknown }): FilesFrom | null {
   const { snapshotId, sessionId } = (source ?? {}) as Record<string, unknown>;
   if (typeof snapshotId === "string") return { snapshotId };

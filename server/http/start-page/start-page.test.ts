@@ -14,7 +14,7 @@ interface Answer {
 
 const PAGE = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
-// Not `fetch`, which cannot set Host and Origin.
+// `fetch` cannot set Host and Origin.
 const send = ({ port }: TestApp, method: string, path: string, headers: Record<string, string> = {}, body = ""): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const outgoing = request({ host: "127.0.0.1", port, method, path, headers: { host: `localhost:${port}`, ...headers } }, (response) => {

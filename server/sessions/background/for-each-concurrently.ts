@@ -12,5 +12,5 @@ export async function forEachConcurrently<T>(
   await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
-// For work that no caller waits for.
+// The limit of work that no caller waits for.
 export const BACKGROUND = { concurrency: 4 };

@@ -26,7 +26,7 @@ export interface BusySandboxesDeps {
   clock: Clock;
 }
 
-// Of one processor. Editors' language servers and file watchers need less while nothing happens.
+// A share of one processor. Editors' language servers and file watchers need less while nothing happens.
 const BUSY_SHARE = 0.05;
 const STATS_TIMEOUT_MS = 5 * SECOND;
 

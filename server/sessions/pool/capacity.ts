@@ -12,7 +12,7 @@ export interface Capacity {
   // For a session, new or hibernated. The pool's blanks do not count, because they are evicted for it. Throws
   // `capacity_reached`. Runs in the transaction that writes the row, so that two calls cannot both be the last that fits.
   admit(tx: Db): Promise<void>;
-  // For a blank of the pool, which uses only free room.
+  // Admits a blank of the pool, which uses only free room.
   admitBlank(tx: Db): Promise<void>;
   // How many sandboxes there are beyond the limit.
   excess(db: Db): Promise<number>;
@@ -75,7 +75,7 @@ function readAvailable(): number {
     const line = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync("/proc/meminfo", "utf8"));
     if (line) return Number(line[1]) * 1024;
   } catch {
-    // Not Linux.
+    // This is not Linux.
   }
   return freemem();
 }

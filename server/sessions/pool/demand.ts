@@ -33,7 +33,7 @@ interface Level {
   waiting: Map<string, number>;
   // Taken since the pool was last full.
   taken: number;
-  // Of this period: the most of these, and what it began with.
+  // The most warm sandboxes that were taken in this period, and the number that it began with.
   mostTaken: number;
   creates: number;
   missed: number;

@@ -4,7 +4,7 @@ import type { Kind } from "../sandbox-spec.ts";
 
 // The work of one run of the pool, decided from the blanks that exist.
 export interface FillPlan {
-  // Of an outdated template, or more than is allowed.
+  // Blanks of an outdated template, and those that exceed the limit.
   evictNow: Blank[];
   // Unused for a while, and more than the demand needs. The longest unused come first.
   shrink: Blank[];
@@ -21,9 +21,9 @@ export interface FillFacts {
   blanks: readonly Blank[];
   kinds: readonly Kind[];
   nowMs: number;
-  // Of each kind, whatever the demand and the memory.
+  // How many blanks of each kind there are, whatever the demand and the memory.
   size: number;
-  // Of each kind at most.
+  // How many blanks of each kind there may be.
   max: number;
   demandFor(template: string): number;
   // Blanks of all kinds that the free memory allows, those that exist included.

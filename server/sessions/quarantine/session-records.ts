@@ -76,7 +76,7 @@ export function createSessionRecords(dataDir: string, log: Log): SessionRecords 
   };
 }
 
-// For sandboxes that are not on this machine.
+// Used if sandboxes are not on this machine.
 export const NO_RECORDS: SessionRecords = {
   note() {},
   forget: async () => {},

@@ -164,7 +164,7 @@ test("a create gets the time that its snapshot needs, and no other server takes 
     .set({ bytes: 2 ** 30 })
     .where("id", "=", snapshotId)
     .execute();
-  // Too short for any other step.
+  // This is too short for any other step.
   await using server = services.another({ stepTimeoutMs: 1 });
   await expect(server.sessions.create(services.acme, aRequest())).rejects.toMatchObject({ code: "sandbox_timeout" });
   const creating = server.sessions.create(services.acme, aRequest({ files: { snapshotId } }));

@@ -34,7 +34,7 @@ export interface SessionFiles {
 }
 
 export interface SnapshotLimits {
-  // Of each partner.
+  // How many snapshots each partner may have.
   maxSnapshots: number;
   maxSnapshotBytes: number;
   // null: snapshots are kept until they are deleted.

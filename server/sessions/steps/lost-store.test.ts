@@ -58,7 +58,7 @@ const codeOf = (call: Promise<unknown>) =>
   );
 const stateOf = async (id: string) => (await findSession(services.store.db, id as never))?.state;
 
-// Until the pool has replaced its broken connections.
+// Waits until the pool has replaced its broken connections.
 async function restore(): Promise<void> {
   losesAfter = null;
   proxy.restore();

@@ -164,7 +164,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     failpoint("rebuild.stopped");
   }
 
-  // As the row has them when the step ends: a call may have changed them meanwhile.
+  // Computed when the step ends, because a call may have changed the row's timeouts during the step.
   const startTimeouts = (): SessionChanges => ({
     timeoutsFrom: { startMs: clock.now(), warningMs: WARNING_MS },
     pausedAtMs: null,

@@ -69,7 +69,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
 
   const begin: Steps["begin"] = async (session, trigger, { record, span, ...options } = {}) => {
     beginning.add(session);
-    // Not before the caller performs the step.
+    // The step does not begin before the caller performs it.
     const begun = await transitions.apply(session, trigger, options).finally(() => setImmediate(() => beginning.delete(session)));
     const outcome = outcomeOf(trigger, session.state);
     if (outcome.do === "enter") failpoint(`${outcome.step}.begun`);

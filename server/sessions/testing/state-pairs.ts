@@ -11,7 +11,7 @@ export interface Pair {
 // A sentence about the table of states that holds for many pairs at once.
 export interface PairRule {
   sentence: string;
-  // Which pairs the sentence speaks about, and what must be true for each of them.
+  // `about` selects the pairs of the sentence, and `holds` says what must be true for each of them.
   about(pair: Pair): boolean;
   holds(pair: Pair): boolean;
 }

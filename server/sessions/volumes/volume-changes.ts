@@ -16,7 +16,7 @@ export interface VolumeView {
   usedBy: { sessionId: SessionId; mode: VolumeMode }[];
 }
 
-// Of each partner.
+// The limits of each partner.
 export interface VolumeLimits {
   volumes: number;
   volumesMb: number;

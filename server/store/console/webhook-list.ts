@@ -11,7 +11,7 @@ export interface WebhookUse {
   state: "enabled" | "disabled";
   disabledReason: string | null;
   failingSince: number | null;
-  // At most MAX_COUNTED.
+  // Counts up to MAX_COUNTED.
   pending: number;
   dueSince: number | null;
 }

@@ -29,7 +29,7 @@ test("a row is read once until it changes, and a change of this process is seen 
   expect((await read())?.name).toBe("Second");
   await store.transaction(async (tx) => {
     await changePartner(tx, "acme", { name: "Third" });
-    // Not committed yet.
+    // The change is not committed yet.
     expect((await read())?.name).toBe("Second");
   });
   expect((await read())?.name).toBe("Third");

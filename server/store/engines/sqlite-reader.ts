@@ -5,7 +5,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 export interface SqliteReader {
   // The first row of a query with one parameter, parsed. undefined if there is none.
   read<Result>(text: string, parameter: string, parse: (row: unknown) => Result): Result | undefined;
-  // To be called after every write of this process.
+  // Must be called after every write of this process.
   forget(): void;
   close(): void;
 }

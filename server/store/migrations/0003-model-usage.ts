@@ -11,6 +11,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("output_tokens", "bigint", (c) => c.notNull())
     .addColumn("updated_at", "bigint", (c) => c.notNull())
     .execute();
-  // For the sum of one user.
+  // This index serves the sum of one user.
   await db.schema.createIndex("model_usage_user").on("model_usage").columns(["partner_id", "external_user_id"]).execute();
 }

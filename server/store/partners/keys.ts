@@ -46,7 +46,7 @@ export async function hasKeyWithHash(db: Db, hash: string): Promise<boolean> {
   return (await db.selectFrom("keys").select("id").where("hash", "=", hash).executeTakeFirst()) !== undefined;
 }
 
-// Of one partner, or of all.
+// The keys of one partner, or of all.
 export async function keysOf(db: Db, partnerId?: string): Promise<StoredKey[]> {
   const query = db.selectFrom("keys").selectAll().orderBy("partner_id").orderBy("id");
   const rows = await (partnerId === undefined ? query : query.where("partner_id", "=", partnerId)).execute();

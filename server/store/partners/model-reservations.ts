@@ -15,7 +15,7 @@ export interface Reservation {
 }
 
 export interface WantedTokens {
-  // Of the prompt, counted as used at once.
+  // The tokens of the prompt, which count as used at once.
   input: number;
   // The most that the answer may cost, and the least that is worth a request.
   output: number;

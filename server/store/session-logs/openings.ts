@@ -8,7 +8,7 @@ export interface Opening {
   address: string;
   agent: string;
   role: string | null;
-  // As the partner named the person; null for a guest.
+  // The name that the partner gave the person; null for a guest.
   name: string | null;
   // null while a page of it is connected.
   endedAt: number | null;

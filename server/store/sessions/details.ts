@@ -46,7 +46,7 @@ export async function listSessionDetails(db: Db, { partnerId, status, limit }: D
   return (await query.execute()).map(parseDetails);
 }
 
-// By the id of the session or of its sandbox. null: no partner has such a session.
+// Finds it by the id of the session or of its sandbox. null: no partner has such a session.
 export async function findSessionDetails(db: Db, id: string): Promise<SessionDetails | null> {
   const row = await ownedRows(db)
     .where((w) => w.or([w("id", "=", id as SessionId), w("sandbox_id", "=", id as SandboxId)]))

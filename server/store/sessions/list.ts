@@ -26,7 +26,7 @@ export interface SessionPage {
   sessions: SessionView[];
   // Where the next page starts; null at the end. A filter that few sessions match may give a short page that is not the last.
   next: ListPosition | null;
-  // Of all sessions that were looked at, also of those that the filter does not match.
+  // The size of the metadata of all sessions that were read, also of those that the filter does not match.
   metadataBytes: number;
 }
 

@@ -101,7 +101,7 @@ export async function hasWarm(db: Db, pool: PoolKey, besides = 0): Promise<boole
   return (await warmSessions(db, pool).select("id").limit(1).offset(besides).executeTakeFirst()) !== undefined;
 }
 
-// Which of these sandboxes have programs that may run right now.
+// The sandboxes among these whose programs may run right now.
 export async function runningAmong(db: Db, sandboxIds: readonly SandboxId[]): Promise<Set<SandboxId>> {
   const found = new Set<SandboxId>();
   for (let i = 0; i < sandboxIds.length; i += IDS_PER_QUERY) {
@@ -112,7 +112,7 @@ export async function runningAmong(db: Db, sandboxIds: readonly SandboxId[]): Pr
   return found;
 }
 
-// Which of these sandboxes have a session, in whatever state.
+// The sandboxes among these that have a session, in whatever state.
 export async function ownedAmong(db: Db, sandboxIds: readonly SandboxId[]): Promise<Set<SandboxId>> {
   const found = new Set<SandboxId>();
   for (let i = 0; i < sandboxIds.length; i += IDS_PER_QUERY) {

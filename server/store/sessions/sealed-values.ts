@@ -10,7 +10,7 @@ export interface SealedSession {
   relays: string | null;
 }
 
-// In the order of ids, after the id `after`.
+// Lists sessions in the order of ids, after the id `after`.
 export async function listSealedSessions(db: Db, after: string, limit: number): Promise<SealedSession[]> {
   return sealed(db)
     .where("id", ">", after as SessionId)

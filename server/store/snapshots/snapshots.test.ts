@@ -45,7 +45,7 @@ onBothEngines("snapshots in the store", (databases) => {
     expect(await abandoned(startMs, "the next server")).toEqual(new Set([newer.id, fork.id]));
     expect(await abandoned(startMs + 2000)).toEqual(new Set([newer.id, fork.id]));
 
-    // Of two servers that have read the same row, one takes it over.
+    // If two servers have read the same row, one of them takes it over.
     const seen = (await findSnapshot(db, older.id))!;
     expect(await beginDeletion(db, seen, { owner: "one", untilMs: startMs + 9000 })).toBe(true);
     expect(await beginDeletion(db, seen, { owner: "two", untilMs: startMs + 9000 })).toBe(false);

@@ -53,7 +53,7 @@ export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): 
   };
 }
 
-// As large as a session's metadata may be.
+// Has the largest size that a session's metadata may have.
 export const LARGE_METADATA = JSON.stringify(
   Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, i === 0 ? "x".repeat(512) : "\u0001".repeat(512)])),
 );

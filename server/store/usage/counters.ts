@@ -9,7 +9,7 @@ import { addUsage, dayOf, ownerOf, type DayUsage, type UsageOwner } from "./days
 export interface Sample {
   owner: UsageOwner;
   atMs: number;
-  // Since the sandbox was started.
+  // Counts since the sandbox was started.
   cpuMs: number | null;
   // If the sandbox itself reports its processor time: the number of its processors. null if it is measured.
   reportedCpus: number | null;

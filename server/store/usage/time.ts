@@ -8,7 +8,7 @@ import { addUsage, dayOf, nextDay, ownerOf, type DayUsage } from "./days.ts";
 export type TimeKind = "running" | "paused" | "hibernated";
 
 export interface TimeChange {
-  // For the row.
+  // The value for the row.
   countedFromMs: number | null;
   // null: no time counted until now.
   ended: { kind: TimeKind; fromMs: number; toMs: number } | null;

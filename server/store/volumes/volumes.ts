@@ -45,7 +45,7 @@ export async function volumesOf(db: Db, partnerId: string): Promise<StoredVolume
   return rows.map(parseVolume);
 }
 
-// Of all partners.
+// The volumes of all partners.
 export async function allVolumes(db: Db): Promise<StoredVolume[]> {
   return (await readyVolumes(db).execute()).map(parseVolume);
 }

@@ -16,7 +16,7 @@ export async function findEndpoint(db: Db, partnerId: string, id: string): Promi
   return undeleted(db).where("id", "=", id).where("partner_id", "=", partnerId).executeTakeFirst();
 }
 
-// In whatever state it is, for the sender of a lane's deliveries.
+// Returns the endpoint in whatever state it is, for the sender of a lane's deliveries.
 export async function endpointOfLane(db: Db, { endpoint_id: id }: { endpoint_id: string }): Promise<EndpointRow | undefined> {
   return db.selectFrom("webhook_endpoints").selectAll().where("id", "=", id).executeTakeFirst();
 }

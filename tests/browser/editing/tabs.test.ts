@@ -104,7 +104,7 @@ describeOnSharedServer("tabs and editor groups", (suite) => {
     await page.getByRole("menuitem", { name: "Move to the left group" }).click();
     await eventually(() => list(1)).toEqual([c, b]);
 
-    // Of two tabs with the same name, the path is shortened and not the name.
+    // If two tabs have the same name, the path is shortened and not the name.
     const folder = "a-folder-with-a-long-name/and-another-one-in-it";
     for (const path of [`${folder}/first/index.txt`, `${folder}/second/index.txt`]) await write(path, "text\n");
     for (const part of ["first", "second"]) {

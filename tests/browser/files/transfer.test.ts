@@ -51,7 +51,7 @@ describeOnSharedServer("uploads and downloads", (suite) => {
 
   test("a folder's path can be copied, and it can be downloaded as a zip, with progress", async () => {
     const { page } = await suite.sharedWorkspace({ "folder/a.txt": "a\n" });
-    // As on a plain http host, where browsers offer less.
+    // Browsers offer less on a plain http host.
     await page.addInitScript("delete Navigator.prototype.clipboard; delete Crypto.prototype.randomUUID");
     await page.reload();
     await treeItem(page, "folder").click({ button: "right" });

@@ -153,7 +153,7 @@ async function destroyTogether({ serverUrl, key }: AttackTarget, signal: AbortSi
   }
 }
 
-// Until it is done, so that an attack leaves nothing to the next one.
+// Waits until it is done, so that an attack leaves nothing to the next one.
 async function destroy(api: Api, { sessionId }: Session): Promise<void> {
   while ((await api.call("DELETE", `/api/b2b/sessions/${sessionId}`)).status !== 200) await sleep(20);
 }

@@ -86,7 +86,7 @@ export type Table = (typeof TABLES)[number];
 export const CALL_NAMES = Object.keys(NUMBERS) as CallName[];
 export const numberOf = (name: CallName, table: Table): CallNumber => NUMBERS[name][TABLES.indexOf(table)];
 
-// Of this machine.
+// The table of this machine.
 export const NATIVE: Table = process.arch === "arm64" ? "arm64" : "x64";
 export const COMPANION: Table = NATIVE === "arm64" ? "arm" : "x86";
 

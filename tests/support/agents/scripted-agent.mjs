@@ -99,7 +99,7 @@ function overwrite(sessionId, path) {
   update(sessionId, { sessionUpdate: "tool_call_update", toolCallId: "write-1", status: "completed", content });
 }
 
-// Like goose: in the agent's own process group, and a cancel kills only the shell.
+// Like goose, runs the command in the agent's own process group, and a cancel kills only the shell.
 function run(sessionId, command) {
   const shell = spawn("bash", ["-c", command], { stdio: "ignore", env: { ...process.env, AGENT_SESSION_ID: sessionId } });
   const session = sessions.get(sessionId);

@@ -55,7 +55,7 @@ async function withDependencies(names: string[]): Promise<Package[]> {
     const [name = "", architecture = "", version = "", essential, needs = ""] = line.split("\t");
     // A machine may have packages of other architectures too.
     if (architecture !== "all" && architecture !== native) continue;
-    // Of alternatives, the first. A name without a version or an architecture: `libc6 (>= 2.36)`, `perl:any`.
+    // Takes the first of several alternatives, without its version or architecture: `libc6 (>= 2.36)`, `perl:any`.
     const dependencies = needs.split(",").map((need) => need.trim().split(/[ :|(]/)[0]!);
     installed.set(name, { name: `${name}:${architecture}`, version, isEssential: essential === "yes", dependencies });
   }

@@ -80,7 +80,7 @@ function createRepository(root: string, name: string, files: Record<string, stri
   execFileSync("git", ["-C", join(root, `${name}.git`), "config", "http.receivepack", "true"]);
 }
 
-// From its folder, because the server cannot answer meanwhile.
+// Clones from the folder, because the server cannot answer during this call.
 function addSubmodule(root: string, name: string, path: string, { folder, url }: { folder: string; url: string }): void {
   const work = join(root, `${name}.work`);
   const git = (...args: string[]) => execFileSync("git", ["-C", work, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...args]);

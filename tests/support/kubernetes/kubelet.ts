@@ -296,7 +296,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   };
 }
 
-// Of a pod whose init container has failed.
+// The status of a pod whose init container has failed.
 function statusOf({ container: name, exitCode, message }: InitFailure, { restartPolicy }: V1PodSpec): PodStatus {
   const terminated = { exitCode, reason: "Error", message };
   const container = { name, ready: false, restartCount: 0 };

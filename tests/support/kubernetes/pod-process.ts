@@ -78,7 +78,7 @@ export async function prepareVolumes(pod: Pod): Promise<PodProcess & { runtime: 
   return { env: mapped.env(uid), mounts: nested, runtime };
 }
 
-// As the pod's user, if this process may choose it, in folders that belong to root.
+// Runs as the pod's user, if this process may choose it, in folders that belong to root.
 async function runInit(pod: Pod, init: V1Container): Promise<void> {
   const { env, mounts } = await mapMounts(pod, init);
   const [program, ...args] = init.command!.map((word) => {
@@ -115,7 +115,7 @@ async function mapMounts({ spec, uid: podId, folder }: Pod, container: V1Contain
   return { env, mounts };
 }
 
-// As the kubelet makes it: the folder belongs to root, and the pod's group may write in it.
+// Like the kubelet, makes a folder that belongs to root, in which the pod's group may write.
 async function makeEmptyDir({ securityContext }: V1PodSpec, path: string): Promise<string> {
   if ((await mkdir(path, { recursive: true })) === undefined || process.getuid?.() !== 0) return path;
   await chown(path, 0, securityContext!.fsGroup!);

@@ -10,7 +10,7 @@ import { createServer } from "node:tls";
 // self-signed, so the browser of a test must ignore certificate errors.
 export interface TlsFront extends AsyncDisposable {
   port: number;
-  // For clients that trust it.
+  // Clients that trust the server need it.
   certificate: Buffer;
 }
 

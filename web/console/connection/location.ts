@@ -39,7 +39,7 @@ export function navigate(href: string): void {
   announce();
 }
 
-// For filters, which change with every typed letter.
+// Used by filters, which change with every typed letter.
 export function replaceQuery(query: Query): void {
   history.replaceState(null, "", location.pathname + queryText(query));
   announce();

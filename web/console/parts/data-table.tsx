@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 export interface Column<Row> {
   name: string;
   value: (row: Row) => ReactNode;
-  // Of numbers, which are aligned at their end.
+  // The column holds numbers, which are aligned at their end.
   isNumber?: true;
 }
 

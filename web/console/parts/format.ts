@@ -41,7 +41,7 @@ export function bytes(count: number): string {
 
 export const count = (value: number): string => value.toLocaleString("en");
 
-// Of less than a second in milliseconds.
+// Less than a second is shown in milliseconds.
 export const seconds = (value: number): string => (value < 1 ? `${Math.round(value * 1000)} ms` : `${value.toFixed(1)} s`);
 
 // The end of an id, which differs between rows. Its beginning is the time.

@@ -15,7 +15,7 @@ interface MeterProps {
   name: string;
   used: number;
   total: number;
-  // Instead of what is left.
+  // Shown instead of what is left.
   note?: string;
   format: (value: number) => string;
 }

@@ -8,7 +8,7 @@ export const VOLUME = "files";
 export const LABEL = {
   installation: "berth.dev/installation",
   sandbox: "berth.dev/sandbox",
-  // On the claim of a partner's volume.
+  // Labels the claim of a partner's volume.
   volume: "berth.dev/volume",
 } as const;
 export const ANNOTATION = {

@@ -18,7 +18,7 @@ export interface PodSettings {
   storageClass: string | null;
   // Labels of the nodes that sandboxes may run on.
   nodeSelector: Record<string, string>;
-  // For a new volume that starts with a snapshot.
+  // Used by a new volume that starts with a snapshot.
   claimFields?: Pick<V1PersistentVolumeClaimSpec, "dataSource" | "resources">;
   // The pod must run on the node of the pods that mount these volumes.
   sameNodeAs?: readonly VolumeId[];
@@ -80,7 +80,7 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
     ],
     containers: [describeContainer(spec, settings)],
     volumes: [
-      // In memory, because the kubelet evicts a pod whose emptyDir on disk exceeds its limit.
+      // This folder is in memory, because the kubelet evicts a pod whose emptyDir on disk exceeds its limit.
       { name: "tmp", emptyDir: { medium: "Memory", sizeLimit: `${template.tmpMb}Mi` } },
       ...(spec.image === undefined ? [] : [{ name: "daemon", emptyDir: { sizeLimit: DAEMON_SPACE } }]),
       ...describeVolumes(volumes),

@@ -10,7 +10,7 @@ import { dialPodAddress } from "../pods/dial-pod-address.ts";
 // only our public key. The message is signed for one pod and one hash, so it is useless to anyone who intercepts it or who can
 // reach another daemon.
 export interface Adoption {
-  // For the spec of the pods.
+  // Goes into the spec of the pods.
   publicKey: string;
   // No-op if the pod was started with a token or was adopted with this one. Rejects if it was adopted with another token.
   adopt(pod: V1Pod, tokenHash: string, signal: AbortSignal): Promise<void>;

@@ -17,7 +17,7 @@ export interface WarmPools {
 }
 
 export interface WarmPoolsSettings {
-  // From the name of a template to the name of its SandboxWarmPool.
+  // Maps the name of a template to the name of its SandboxWarmPool.
   pools: ReadonlyMap<string, string>;
   templates: ReadonlyMap<string, Template>;
   // 32 secret bytes each, newest first.

@@ -66,7 +66,7 @@ for (const [name, mount] of Object.entries(mounts)) {
 
 testWith(machine.root, "removing a missing group from a read-only hierarchy is a no-op", async () => {
   const path = mkdtempSync(join(tmpdir(), "berth-cgroup-"));
-  // As in a container. A read-only file system answers EROFS even if there is nothing to remove.
+  // Containers have such a hierarchy. A read-only file system answers EROFS even if there is nothing to remove.
   execFileSync("mount", ["-t", "tmpfs", "-o", "ro", "berth-test", path]);
   try {
     expect(() => rmdirSync(join(path, "none"))).toThrow("EROFS");

@@ -11,7 +11,7 @@ import { readCgroupLayout, type CgroupStats } from "./cgroup-layouts.ts";
 export interface Cgroups {
   // The path for the bundle. The runtime creates the group at this path in every hierarchy.
   pathOf(id: string): string;
-  // To be called before the start, because OCI runtimes have no such limit.
+  // Must be called before the start, because OCI runtimes have no such limit.
   limitSocketBuffers(id: string, bytes: number): void;
   // To be called after the start. The device must be the sandbox's own. See CgroupLayout.
   limitWrites(id: string, device: string, bytesPerSecond: number): void;

@@ -6,7 +6,7 @@ import { USER } from "../users/user-ids.ts";
 
 // A mount of the bundle.
 export interface BundleVolume {
-  // In the sandbox.
+  // A path in the sandbox.
   path: string;
   source: string;
   mode: VolumeMode;

@@ -46,9 +46,9 @@ const LAYOUT = 2;
 interface RootPlan {
   modes: Record<string, number>;
   folders: readonly string[];
-  // From path to target.
+  // Maps a path to its target.
   links: Record<string, string>;
-  // From path to content.
+  // Maps a path to its content.
   files: Record<string, string>;
   copies: readonly { name: string }[];
 }

@@ -67,7 +67,7 @@ export function addOidcRoutes(app: FastifyInstance, deps: OidcRouteDeps, { count
       const { startedAt, ...pending } = JSON.parse(secrets.open(sealed, PENDING_CONTEXT)) as PendingSignIn & { startedAt: number };
       return clock.now() - startedAt < PENDING_MS ? pending : null;
     } catch {
-      // Not ours.
+      // The cookie is not ours.
       return null;
     }
   }

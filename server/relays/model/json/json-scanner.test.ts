@@ -174,7 +174,7 @@ describe("the scanner", () => {
     [`${'{"a":'.repeat(200)}1${"}".repeat(200)}`, "deeper than 128 levels"],
   ])("refuses %s where it looks", (text, message) => {
     expect(() => scan(text)).toThrow(message);
-    // As deep, but without a shape: only the depth is limited.
+    // The same text without a shape: only the depth is limited.
     if (!message.includes("levels")) expect(accepts(Buffer.from(text), OPAQUE)).toBe(true);
   });
 

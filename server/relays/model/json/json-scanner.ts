@@ -39,7 +39,7 @@ const LITERALS = new Map((["true", "false", "null"] as const).map((word) => [wor
 
 export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, value: ScannedValue) => void): JsonScanner {
   const root = compileShape(shape);
-  // For each open container: its type, its start, its shape and its field names.
+  // These hold the type, start, shape and field names of each open container.
   const isObject = new Uint8Array(MAX_DEPTH);
   const hasMembers = new Uint8Array(MAX_DEPTH);
   const starts = new Float64Array(MAX_DEPTH);

@@ -4,7 +4,7 @@ export interface Shape<Mark> {
   // Passed to the visitor with the value.
   mark?: Mark;
   fields?: ReadonlyMap<string, Shape<Mark>>;
-  // For the fields that `fields` does not name.
+  // The shape of the fields that `fields` does not name.
   otherFields?: Shape<Mark>;
   items?: Shape<Mark>;
 }
