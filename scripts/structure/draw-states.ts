@@ -145,16 +145,13 @@ function drawBirths(): string {
 }
 
 function drawDeaths(): string {
-  const deaths = (Object.keys(RULES) as Trigger[]).flatMap((trigger) =>
-    SESSION_STATES.filter((state) => targetOf(trigger, state) === "absent").map((state) => ({ trigger, state })),
-  );
-  return deaths
-    .map(({ trigger, state }) => {
-      const { x, y } = POSITIONS[state];
-      const ring = { x, y: y + 90 };
-      return `${arrow({ x, y: y + BOX.height / 2 + 2 }, { x, y: ring.y - 8 })}\n${label({ x, y: y + 52 }, [trigger])}\n<circle cx="${x}" cy="${ring.y}" r="7" fill="#ffffff" stroke="#0f172a" stroke-width="1.5"/><circle cx="${x}" cy="${ring.y}" r="3.5" fill="#0f172a"/>`;
-    })
-    .join("\n");
+  return SESSION_STATES.flatMap((state) => {
+    const triggers = (Object.keys(RULES) as Trigger[]).filter((trigger) => targetOf(trigger, state) === "absent");
+    if (triggers.length === 0) return [];
+    const { x, y } = POSITIONS[state];
+    const ring = { x, y: y + 90 };
+    return `${arrow({ x, y: y + BOX.height / 2 + 2 }, { x, y: ring.y - 8 })}\n${label({ x, y: y + 52 }, triggers)}\n<circle cx="${x}" cy="${ring.y}" r="7" fill="#ffffff" stroke="#0f172a" stroke-width="1.5"/><circle cx="${x}" cy="${ring.y}" r="3.5" fill="#0f172a"/>`;
+  }).join("\n");
 }
 
 function drawState(state: SessionState): string {

@@ -33,3 +33,18 @@ test("only transitions.ts moves a session's row, and only the pool's folder and 
     "updateSession in server/sessions/states/transitions.ts",
   ]);
 });
+
+test("only write.ts and the statements that bulk-triggers.test.ts compares with the table write rows of sessions", () => {
+  const writers = PRODUCT.filter(({ file }) => file.startsWith("server/store/") && !file.includes("/migrations/")).flatMap(
+    ({ file, text }) => {
+      const statements = text.split(/\b(?:updateTable|deleteFrom)\("sessions"\)|\b(?:update|delete from) sessions\b/).length - 1;
+      return statements > 0 && file !== "server/store/sessions/write.ts" ? [`${statements} in ${file}`] : [];
+    },
+  );
+  expect(writers.toSorted()).toEqual([
+    "1 in server/store/sessions/purge.ts",
+    "1 in server/store/sessions/rules.ts",
+    "1 in server/store/sessions/sealed-values.ts",
+    "2 in server/store/sessions/idle.ts",
+  ]);
+});

@@ -8,7 +8,7 @@ import { deletePartnerRows } from "../store/partners/delete-partner.ts";
 import { insertPartner } from "../store/partners/partners.ts";
 import { egressHostsOf, type EgressHost } from "../store/session-logs/egress-hosts.ts";
 import { openingsOf } from "../store/session-logs/openings.ts";
-import { purgeTombstones } from "../store/sessions/due.ts";
+import { purgeSessions } from "../store/sessions/purge.ts";
 import { insertSessionRow, sessionRow } from "../store/testing/session-row.ts";
 import { createTestClock } from "../testing/test-clock.ts";
 import { createEgressLog } from "./egress-log.ts";
@@ -107,7 +107,7 @@ onBothEngines("the logs of sessions", (databases) => {
     expect(stored.find(({ host }) => host === "h155")).toMatchObject({ connections: 2, sentBytes: 4, receivedBytes: 6 });
 
     await store.db.updateTable("sessions").set({ state: "destroyed", destroyed_at: NOW }).where("id", "=", sessionId).execute();
-    await purgeTombstones(store.db, NOW, 10);
+    await purgeSessions(store.db, { destroyedBeforeMs: NOW }, 10);
     expect([await openingsOf(store.db, sessionId), await egressHostsOf(store.db, sessionId)]).toEqual([[], []]);
   });
 });

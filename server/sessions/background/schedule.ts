@@ -5,6 +5,7 @@ import { purgeIdempotency } from "../../store/idempotency.ts";
 import type { Store } from "../../store/open.ts";
 import { purgeUserSettings } from "../../store/partners/user-settings.ts";
 import * as due from "../../store/sessions/due.ts";
+import { purgeSessions } from "../../store/sessions/purge.ts";
 import type { Site, Session } from "../../store/sessions/session.ts";
 import type { RetentionHold } from "./hold-retention.ts";
 import type { Capacity } from "../pool/capacity.ts";
@@ -60,7 +61,7 @@ export function createSchedule({ store, transitions, steps, capacity, disk, site
   async function purge(nowMs: number): Promise<boolean> {
     const { db } = store;
     const deleted = [
-      await due.purgeTombstones(db, nowMs - rules.tombstoneMs, BATCH),
+      await purgeSessions(db, { destroyedBeforeMs: nowMs - rules.tombstoneMs }, BATCH),
       await purgeIdempotency(db, nowMs, BATCH),
       await purgeUserSettings(db, nowMs - UNUSED_SETTINGS_MS, BATCH),
     ];

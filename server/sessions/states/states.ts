@@ -11,6 +11,8 @@ interface Rule {
   in: Partial<Record<Place, Outcome>>;
   // In every state that `in` does not name.
   otherwise: Outcome;
+  // A statement of store/ applies it to rows that were not read before. bulk-triggers.test.ts compares the statement with the table.
+  isBulk?: true;
 }
 
 function inEach<State extends SessionState>(states: readonly State[], outcome: Outcome): Record<State, Outcome> {
@@ -106,6 +108,8 @@ export const RULES = {
   },
   // `berth session recover`: a sandbox in quarantine gets a session again.
   operator_recover: { source: "operator", otherwise: ignore, in: { absent: move("paused") } },
+  // `berth partner delete`: the rows of the partner's sessions go, after all of them were destroyed.
+  delete_partner: { source: "operator", isBulk: true, otherwise: ignore, in: { destroyed: { do: "delete" } } },
   // `berth down`: sessions end paused without memory. It pulls this trigger until nothing is left to do.
   stop_all: {
     source: "operator",
@@ -142,7 +146,7 @@ export const RULES = {
   idle: { source: "timer", otherwise: ignore, in: { running: enter("pausing", "idle") } },
   hibernate: { source: "timer", otherwise: ignore, in: { paused: enter("hibernating") } },
   retention: { source: "timer", otherwise: ignore, in: { paused: enter("destroying", "retention") } },
-  purge: { source: "timer", otherwise: ignore, in: { destroyed: { do: "delete" } } },
+  purge: { source: "timer", isBulk: true, otherwise: ignore, in: { destroyed: { do: "delete" } } },
 
   // Someone who may open the session does so, and its partner allows that this resumes it.
   wake: {
@@ -160,8 +164,8 @@ export const RULES = {
   },
   // A person asks for more time.
   extend: { source: "use", otherwise: notFound, in: { running: update } },
-  // The session is used. store/sessions/idle.ts records the uses of many sessions in one statement.
-  active: { source: "use", otherwise: ignore, in: { running: update } },
+  // The session is used.
+  active: { source: "use", isBulk: true, otherwise: ignore, in: { running: update } },
 
   // The daemon's reports of the session's source and command, and a retry of a source that failed.
   source_ready: { source: "setup", otherwise: ignore, in: { running: { do: "update", events: ["session.source_ready"] } } },
@@ -261,6 +265,7 @@ export const RULES = {
 } as const satisfies Record<string, Rule>;
 
 export type Trigger = keyof typeof RULES;
+export type BulkTrigger = { [Name in Trigger]: (typeof RULES)[Name] extends { isBulk: true } ? Name : never }[Trigger];
 
 export function outcomeOf(trigger: Trigger, place: Place): Outcome {
   const rule: Rule = RULES[trigger];

@@ -186,11 +186,12 @@ export const BACKGROUND_RULES: PairRule[] = [
       (trigger === "lost" && place === "running") ||
       (trigger === "stop_all" && place === "resuming") ||
       trigger === "operator_recover" ||
-      trigger === "purge",
+      trigger === "purge" ||
+      trigger === "delete_partner",
   },
   {
-    sentence: "nothing but purging changes a destroyed session",
-    about: ({ trigger, place }) => place === "destroyed" && trigger !== "purge",
+    sentence: "nothing but purging and the deletion of its partner changes a destroyed session",
+    about: ({ trigger, place }) => place === "destroyed" && trigger !== "purge" && trigger !== "delete_partner",
     holds: ({ outcome }) => targetOf(outcome) === null && outcome.do !== "update",
   },
   {

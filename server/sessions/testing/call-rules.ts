@@ -121,6 +121,11 @@ export const CALL_RULES: PairRule[] = [
     holds: ({ outcome }) => isNotFound(outcome),
   },
   {
+    sentence: "the deletion of a partner deletes its destroyed sessions, and no other",
+    about: ({ trigger }) => trigger === "delete_partner",
+    holds: ({ place, outcome }) => outcome.do === (place === "destroyed" ? "delete" : "ignore"),
+  },
+  {
     sentence: "berth down pauses every session, discards every blank, and finishes what is on its way out",
     about: ({ trigger, place }) => trigger === "stop_all" && place !== "absent" && place !== "destroyed",
     holds: ({ place, outcome }) => restOf(place, outcome) === (isLive(place) ? "paused" : isVisible(place) ? "destroyed" : "absent"),

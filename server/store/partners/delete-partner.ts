@@ -1,4 +1,5 @@
 import type { Db } from "../schema.ts";
+import { purgeSessions } from "../sessions/purge.ts";
 import { abandonSnapshotsOf } from "../snapshots/write.ts";
 
 // Deletes up to `limit` rows of a partner, and the partner itself when nothing else of it is left. Returns whether the partner
@@ -15,7 +16,6 @@ export async function deletePartnerRows(db: Db, partnerId: string, limit: number
   const usedDays = db.selectFrom("usage_days").where("partner_id", "=", partnerId);
   const usedDay = usedDays.select("day").orderBy("day").limit(1);
   const usedSessions = usedDays.select("session_id").where("day", "=", usedDay).limit(limit);
-  const sessions = db.selectFrom("sessions").select("id").where("partner_id", "=", partnerId).orderBy("id").limit(limit);
   const volumes = db.selectFrom("volumes").select("id").where("partner_id", "=", partnerId);
   for (const deletion of [
     db.deleteFrom("events").where("seq", "in", events),
@@ -28,13 +28,11 @@ export async function deletePartnerRows(db: Db, partnerId: string, limit: number
     // The servers delete the files of volumes without a row.
     db.deleteFrom("volumes").where("partner_id", "=", partnerId),
     db.deleteFrom("keys").where("partner_id", "=", partnerId),
-    db.deleteFrom("openings").where("session_id", "in", sessions),
-    db.deleteFrom("egress_hosts").where("session_id", "in", sessions),
-    db.deleteFrom("sessions").where("id", "in", sessions),
   ]) {
     const { numDeletedRows } = await deletion.executeTakeFirst();
     if (numDeletedRows > 0n) return false;
   }
+  if ((await purgeSessions(db, { partnerId }, limit)) > 0) return false;
   await db.deleteFrom("partners").where("id", "=", partnerId).execute();
   return true;
 }

@@ -1,5 +1,4 @@
 import type { Db } from "../schema.ts";
-import { deleteSessionLogs } from "../session-logs/delete-logs.ts";
 import { parseSessions } from "./parse-session.ts";
 import { sessionsAt } from "./read.ts";
 import type { Site, Session } from "./session.ts";
@@ -68,21 +67,4 @@ export async function sessionsPausedTooLong(db: Db, site: Site, pausedBeforeMs: 
     .limit(limit)
     .execute();
   return parseSessions(rows) as PausedSession[];
-}
-
-// Deletes the rows of sessions that were destroyed long ago, with their logs: the trigger `purge` of sessions/states/states.ts, for
-// many at once.
-export async function purgeTombstones(db: Db, destroyedBeforeMs: number, limit: number): Promise<number> {
-  const old = await db
-    .selectFrom("sessions")
-    .select("id")
-    .where("state", "=", "destroyed")
-    .where("destroyed_at", "<=", destroyedBeforeMs)
-    .limit(limit)
-    .execute();
-  if (old.length === 0) return 0;
-  const ids = old.map(({ id }) => id);
-  await deleteSessionLogs(db, ids);
-  await db.deleteFrom("sessions").where("id", "in", ids).execute();
-  return old.length;
 }
