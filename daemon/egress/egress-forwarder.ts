@@ -1,4 +1,6 @@
-import { createConnection, createServer, type Server } from "node:net";
+import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { type Cover, runCovered } from "../http/boundary.ts";
+import { joinSockets } from "../http/forward.ts";
 import { listen } from "../http/listen.ts";
 
 // Forwards connections from a loopback port to the server's egress proxy, byte for byte. The proxy enforces the policy.
@@ -14,17 +16,15 @@ export const EGRESS_PORT = 3128;
 export function openEgressForwarder(target: string | undefined, token: () => string | undefined, port = EGRESS_PORT): EgressForwarder {
   if (target === undefined || target === "") return { url: undefined, [Symbol.dispose]() {} };
   const address = parseTarget(target);
-  const server = createServer({ allowHalfOpen: true }, (inner) => {
+  const forward = (inner: Socket, cover: Cover) => {
     const firstLine = "path" in address ? "" : token();
     if (firstLine === undefined) return void inner.destroy();
     const outer = createConnection({ ...address, allowHalfOpen: true });
+    cover(outer);
     if (firstLine !== "") outer.write(`${firstLine}\n`);
-    inner.pipe(outer).pipe(inner);
-    inner.on("error", () => outer.destroy());
-    outer.on("error", () => inner.destroy());
-    inner.on("close", () => outer.destroy());
-    outer.on("close", () => inner.destroy());
-  });
+    joinSockets(inner, outer);
+  };
+  const server = createServer({ allowHalfOpen: true }, (inner) => runCovered(inner, (cover) => forward(inner, cover)));
   open(server, port);
   return {
     get url() {

@@ -4,6 +4,8 @@ import { connect, type AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi, type MockInstance } from "vitest";
 import type { Authentication } from "./authentication.ts";
+import { openEgressForwarder } from "../egress/egress-forwarder.ts";
+import { runCovered } from "./boundary.ts";
 import { createPauses } from "./pauses.ts";
 import { sendJson } from "./reply.ts";
 import { answerRequests, createDaemonServer } from "./server.ts";
@@ -78,7 +80,7 @@ test.each([
 ])("a throw in a listener of %s ends that connection, is logged, and nothing else ends", async (_name, method, path) => {
   expect(await ask(method, path, "body")).toBe("closed");
   expect(logged).toHaveBeenCalledTimes(1);
-  expect(logged.mock.calls[0]).toEqual(["A connection failed:", expect.any(Error)]);
+  expect(logged.mock.calls[0]).toEqual([expect.stringMatching(/^A connection failed \(\d+ so far\):$/), expect.any(Error)]);
   expect(await ask("GET", "/health")).toBe(200);
   if (path === "/stream") expect(inner.destroyed).toBe(true);
 });
@@ -94,4 +96,30 @@ test("a throw in a listener of a WebSocket's messages ends that connection, and 
   await new Promise((resolve) => socket.on("error", () => {}).on("close", resolve));
   expect(logged).toHaveBeenCalledTimes(1);
   expect(await ask("GET", "/health")).toBe(200);
+});
+
+test("a throw while a connection of raw bytes is handled ends that connection, is counted, and nothing else ends", async () => {
+  const token = () => {
+    throw new Error("no token");
+  };
+  using forwarder = openEgressForwarder("127.0.0.1:1", token, 0);
+  await expect.poll(() => forwarder.url).toBeDefined();
+  for (let i = 0; i < 2; i++) {
+    const socket = connect(Number(new URL(forwarder.url!).port), "127.0.0.1");
+    socket.resume().on("error", () => {});
+    await new Promise((resolve) => socket.on("close", resolve));
+  }
+  const counts = logged.mock.calls.map(([text]) => Number(/\d+/.exec(String(text))?.[0]));
+  expect(counts).toEqual([expect.any(Number), counts[0]! + 1]);
+});
+
+test("a stream that joins a connection after its failure is destroyed, and one failure is logged once", async () => {
+  const stream = new PassThrough();
+  runCovered(stream, (cover) => {
+    setImmediate(() => cover(inner));
+    throw new Error("at once");
+  });
+  await expect.poll(() => stream.destroyed && inner.destroyed).toBe(true);
+  stream.emit("data", "bytes");
+  expect(logged).toHaveBeenCalledTimes(1);
 });

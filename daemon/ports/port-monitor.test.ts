@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
+import { describeForwarder } from "@berth/contract/forwarding.suite.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
@@ -54,4 +55,20 @@ describe("ports", () => {
   test.each(["0", "65536", "abc", "-1"])("with the invalid number %s are refused", async (port) => {
     expect((await daemon.fetch(`/ports/${port}/`)).status).toBe(400);
   });
+});
+
+describeForwarder("a port", async ({ port }) => {
+  const relay = await startTestDaemon();
+  const { pid } = relay;
+  const headers = "HTTP/1.1\r\nhost: x\r\nx-berth-token: test-token";
+  return {
+    connect: () => connect(relay.socketPath),
+    requests: {
+      get: `GET /ports/${port}/ ${headers}`,
+      post: `POST /ports/${port}/ ${headers}`,
+      upgrade: `GET /ports/${port}/hot ${headers}`,
+    },
+    faults: () => (relay.pid === pid ? [] : ["the daemon has ended"]),
+    [Symbol.asyncDispose]: () => relay[Symbol.asyncDispose](),
+  };
 });

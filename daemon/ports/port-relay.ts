@@ -1,13 +1,12 @@
-import { type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { createConnection, type Socket } from "node:net";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import { isForwardableStatus } from "@berth/contract/forwarding.ts";
 import { badRequest, systemCode } from "../http/errors.ts";
+import { joinSockets, sendAnswer, sendUpstream } from "../http/forward.ts";
 import type { Route, UpgradeRoute } from "../http/route.ts";
 
-// Forwards HTTP and WebSocket requests for `/ports/{port}/…` to a program in the sandbox. Only the prefix and the sandbox
-// token are removed.
+// Forwards HTTP and WebSocket requests for `/ports/{port}/…` to a program in the sandbox, without the prefix and the sandbox token.
 export function portRelay({ hiddenPorts }: { hiddenPorts: () => number[] }): { routes: Route[]; upgrades: UpgradeRoute[] } {
   return {
     routes: [
@@ -17,30 +16,14 @@ export function portRelay({ hiddenPorts }: { hiddenPorts: () => number[] }): { r
         async handle({ request, response, params, cover }) {
           const socket = await connect(parsePort(params.port));
           cover(socket);
-          response.on("close", () => socket.destroy());
-          const outgoing = httpRequest({
-            createConnection: () => socket,
-            method: request.method,
-            path: innerTarget(request),
-            headers: innerHeaders(request),
-            setHost: false,
-          });
-          cover(outgoing);
-          const refuse = () => {
+          try {
+            const upstream = { createConnection: () => socket, path: innerTarget(request) };
+            sendAnswer(await sendUpstream({ request, response, cover }, upstream), response);
+          } catch {
             socket.destroy();
             // The length is named, because a head that could not be sent may have left another one behind.
-            if (!response.headersSent) response.writeHead(502, "Bad Gateway", { "Content-Length": 0 }).end();
-            else if (!response.writableEnded) response.destroy();
-          };
-          outgoing.on("response", (incoming) => {
-            cover(incoming);
-            if (!sendHead(incoming, response)) return refuse();
-            incoming.pipe(response);
-            incoming.on("error", () => response.destroy());
-          });
-          outgoing.on("upgrade", refuse);
-          outgoing.on("error", refuse);
-          request.pipe(outgoing);
+            if (!response.headersSent) response.writeHead(502, { "Content-Length": 0 }).end();
+          }
         },
       },
     ],
@@ -49,20 +32,14 @@ export function portRelay({ hiddenPorts }: { hiddenPorts: () => number[] }): { r
         path: "/ports/:port/*",
         async upgrade({ request, socket, head, params, cover }) {
           const inner = await connect(parsePort(params.port));
+          if (socket.destroyed) return void inner.destroy();
           cover(inner);
-          const headers = innerHeaders(request);
           const lines = [`${request.method} ${innerTarget(request)} HTTP/1.1`];
-          for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
-          inner.write(`${lines.join("\r\n")}\r\n\r\n`);
+          for (const [name, values = []] of Object.entries(request.headersDistinct))
+            if (name !== TOKEN_HEADER) lines.push(...values.map((value) => `${name}: ${value}`));
+          inner.write(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
           inner.write(head);
-          socket.pipe(inner).pipe(socket);
-          for (const [one, other] of [
-            [socket, inner],
-            [inner, socket],
-          ] as const) {
-            one.on("error", () => other.destroy());
-            one.on("close", () => other.destroy());
-          }
+          joinSockets(socket, inner);
         },
       },
     ],
@@ -73,20 +50,6 @@ export function portRelay({ hiddenPorts }: { hiddenPorts: () => number[] }): { r
     if (port < 1 || port > 65535) throw badRequest("The port must be a number from 1 to 65535");
     if (hiddenPorts().includes(port)) throw new AppError("forbidden", { message: "Previews cannot open this port" });
     return port;
-  }
-}
-
-// False if the program has sent a head that is no response: Node parses any three digits as a status and any bytes as its reason, but
-// sends neither.
-function sendHead({ statusCode, statusMessage, rawHeaders }: IncomingMessage, response: ServerResponse): boolean {
-  if (!isForwardableStatus(statusCode)) return false;
-  // Trailers are not forwarded, and Node refuses to announce one for a body without chunks.
-  const headers = rawHeaders.filter((_, index) => rawHeaders[index - (index % 2)]!.toLowerCase() !== "trailer");
-  try {
-    response.writeHead(statusCode, statusMessage, headers);
-    return true;
-  } catch {
-    return false;
   }
 }
 
@@ -111,13 +74,4 @@ function tryConnect(host: string, port: number): Promise<Socket | null> {
 function innerTarget(request: IncomingMessage): string {
   const rest = /^\/ports\/[^/?]*(.*)$/s.exec(request.url ?? "")?.[1] ?? "";
   return rest.startsWith("/") ? rest : `/${rest}`;
-}
-
-function innerHeaders(request: IncomingMessage): string[] {
-  const headers: string[] = [];
-  for (let i = 0; i < request.rawHeaders.length; i += 2) {
-    const [name = "", value = ""] = [request.rawHeaders[i], request.rawHeaders[i + 1]];
-    if (name.toLowerCase() !== TOKEN_HEADER) headers.push(name, value);
-  }
-  return headers;
 }

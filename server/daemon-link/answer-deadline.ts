@@ -4,6 +4,8 @@ import { unreachable } from "./link-errors.ts";
 export interface AnswerDeadline extends Disposable {
   // Aborts at the deadline, or with the caller's signal.
   signal: AbortSignal;
+  // Aborts before the deadline.
+  abort(reason: Error): void;
 }
 
 // Limits the time until a daemon's answer begins. undici restarts its own timer with every interim (1xx) answer, so a daemon
@@ -27,6 +29,7 @@ export function startAnswerDeadline(
   request.signal?.addEventListener("abort", abort, { once: true });
   return {
     signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
     [Symbol.dispose]() {
       clearTimeout(timer);
       stream?.off("end", start);

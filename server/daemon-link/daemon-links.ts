@@ -5,6 +5,7 @@ import type { Client, Dispatcher, Pool } from "undici";
 import { AppError, type SandboxId } from "@berth/contract";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { type StartRequest } from "@berth/contract/daemon-internal.ts";
+import { isForwardableStatus, limitInterimAnswers } from "@berth/contract/forwarding.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { createConnectionBoundaries, createConnectionBoundary } from "../faults/connection-boundary.ts";
 import type { Log } from "../log.ts";
@@ -162,8 +163,13 @@ export function createDaemonLinks({
           signal: deadline.signal,
           headersTimeout: linkRequest.headersTimeoutMs ?? headersTimeoutMs,
           bodyTimeout: linkRequest.bodyTimeoutMs ?? headersTimeoutMs,
+          onInfo: limitInterimAnswers(deadline.abort),
         });
         createConnectionBoundary(boundaryFor(sandboxId)).cover(answer.body);
+        if (!isForwardableStatus(answer.statusCode)) {
+          answer.body.destroy();
+          throw unreachable("the sandbox answered with an invalid status");
+        }
         if (span?.isRecorded) answer.body.once("close", () => span.end(spanResult(linkRequest, answer.statusCode)));
         return { status: answer.statusCode, headers: toNodeHeaders(answer.headers), body: answer.body, trailers: answer.trailers };
       } catch (error) {

@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { limitInterimAnswers } from "@berth/contract/forwarding.ts";
 import { readAnswerText } from "./link-errors.ts";
 
 export interface Upgraded {
@@ -27,6 +28,10 @@ export function upgradeSocket(
   const request = httpRequest({ createConnection: () => socket, host: "sandbox", path, headers, maxHeaderSize: MAX_HEADER_BYTES });
   const abort = () => request.destroy(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
+  request.on(
+    "information",
+    limitInterimAnswers((reason) => request.destroy(reason)),
+  );
   request.on("upgrade", (answer, upgraded, head) => resolve({ socket: upgraded, head, headers: answer.headers }));
   request.on("response", (answer: IncomingMessage) => {
     void readAnswerText(answer)

@@ -1,14 +1,50 @@
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
+import { describeForwarder, type Outcome } from "@berth/contract/forwarding.suite.ts";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { openGateway, type Reply, type TestGateway } from "./testing/test-gateway.ts";
+import { cookieFor, hostOf } from "./testing/test-preview.ts";
 
 // Code in a sandbox may replace the daemon, so the gateway must survive any reply.
+
+// undici reads an answer up to its end and ignores the rest, ignores the reason, and allows no answer before the one to a request that did not ask to continue.
+const UNDICI: Record<string, Outcome> = {
+  "a few interim answers first": "refused",
+  "a reason phrase of 200 kB": "any",
+  "more than its length": "any",
+  "a body behind 204": "any",
+  "chunks behind 304": "any",
+};
 
 const key = { "x-api-key": "good" };
 const send = (gateway: TestGateway, path = "/files", method = "GET"): Promise<Reply> =>
   gateway.send(`/sandboxes/${gateway.sandboxId}${path}`, { method, headers: key });
+
+describeForwarder("the gateway's relay to the daemon's API", async ({ accept }) => {
+  const gateway = await openGateway();
+  await gateway.serveRawDaemon(accept);
+  const requestFor = (line: string) => `${line.replace(" ", ` /sandboxes/${gateway.sandboxId}`)} HTTP/1.1\r\nhost: x\r\nx-api-key: good`;
+  return {
+    connect: () => connect(gateway.port, "127.0.0.1"),
+    requests: { get: requestFor("GET /files"), post: requestFor("POST /exec"), upgrade: requestFor("GET /events") },
+    exceptions: UNDICI,
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+});
+
+describeForwarder("a preview", async ({ accept }) => {
+  const gateway = await openGateway();
+  await gateway.serveRawDaemon(accept);
+  const host = hostOf(gateway, 3000);
+  const headers = `HTTP/1.1\r\nhost: ${host}\r\ncookie: ${await cookieFor(gateway, 3000)}\r\nsec-fetch-site: same-origin`;
+  return {
+    connect: () => connect(gateway.port, "127.0.0.1"),
+    requests: { get: `GET / ${headers}`, post: `POST / ${headers}`, upgrade: `GET /hot ${headers}` },
+    exceptions: UNDICI,
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+});
 
 describe("a hostile daemon", () => {
   test("cannot set cookies, redirect the caller, or send policies for our origin", async () => {

@@ -25,7 +25,6 @@ const RESPONSES: Record<string, string> = {
   "the status 1000": "HTTP/1.1 1000 Long\r\nContent-Length: 0\r\n\r\n",
   "a protocol switch that nobody asked for": "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nraw bytes",
   "only informational responses": "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 199 Odd\r\n\r\n",
-  "control characters in the reason": "HTTP/1.1 200 a\x01b\x00c\x7f\r\nContent-Length: 0\r\n\r\n",
   "a status line of rubbish": "\x00\xff\xfe rubbish\r\n\r\n",
   "another protocol": "SSH-2.0-OpenSSH_9.2\r\n",
   nothing: "",
@@ -42,6 +41,8 @@ const RESPONSES: Record<string, string> = {
 const FORWARDED: Record<string, string> = {
   "a trailer without chunks": "HTTP/1.1 200 OK\r\nTrailer: X-A\r\nContent-Length: 2\r\n\r\nhi",
   "a trailer with chunks": "HTTP/1.1 200 OK\r\nTrailer: X-A\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-A: b\r\n\r\n",
+  // The reason is not passed on.
+  "control characters in the reason": "HTTP/1.1 200 a\x01b\x00c\x7f\r\nContent-Length: 2\r\n\r\nhi",
   "no length": "HTTP/1.1 200 OK\r\n\r\nhi",
 };
 

@@ -1,12 +1,15 @@
 import { writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeForwarder } from "@berth/contract/forwarding.suite.ts";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Conversation } from "@berth/contract/agent.ts";
 import { readScriptedAgent } from "../../../tests/support/agents/scripted-agent.ts";
 import { type ModelServer, startModelServer } from "../../../tests/support/agents/model-server.ts";
 import { agentState, openPanel, type Panel, startSession } from "../../testing/agent-panel.ts";
 import { createConversation } from "../conversations/conversation.ts";
 import { withoutRelayAddresses } from "./model-fault.ts";
+import { createModelForwarder } from "./model-forwarder.ts";
 import { startTestDaemon, type TestDaemon } from "../../testing/test-daemon.ts";
 
 test("addresses of relays are not in the agent's text, also if they arrive in parts", () => {
@@ -31,6 +34,21 @@ test("addresses of relays are not in the agent's text, also if they arrive in pa
   const [answer, tool] = conversation.items.values();
   expect(answer).toMatchObject({ text: "It failed: the model is gone. Sorry." });
   expect(tool).toMatchObject({ title: "curl the model", content: [{ text: "the model refused" }] });
+});
+
+describeForwarder("the daemon's forwarder to the model", async ({ port }) => {
+  const forwarder = createModelForwarder({ begin() {}, answer() {}, end() {}, drop() {} });
+  const { OPENAI_BASE_URL: url = "" } = await forwarder.redirect({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/model/openai/v1` });
+  const { port: own, pathname } = new URL(url);
+  const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+  const target = `${pathname}/chat HTTP/1.1\r\nhost: x`;
+  return {
+    connect: () => connect(Number(own), "127.0.0.1"),
+    requests: { get: `GET ${target}`, post: `POST ${target}` },
+    refusal: /^$/,
+    faults: () => logged.mock.calls,
+    [Symbol.asyncDispose]: async () => logged.mockRestore(),
+  };
 });
 
 const PATHS = { "chat completions": "/chat/completions", responses: "/responses", messages: "/messages" };

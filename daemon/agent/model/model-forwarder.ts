@@ -1,14 +1,7 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as httpRequest,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { bodyFraming, endToEndHeaders, isForwardableStatus } from "@berth/contract/forwarding.ts";
 import { coverConnection } from "../../http/boundary.ts";
+import { sendAnswer, sendUpstream } from "../../http/forward.ts";
 import { listen } from "../../http/listen.ts";
 import { type ModelFault, modelFault, withoutRelayAddresses } from "./model-fault.ts";
 
@@ -65,7 +58,7 @@ export function createModelForwarder(observer: ModelCallObserver): ModelForwarde
   };
 
   async function open(): Promise<Server> {
-    const opened = createServer((request, response) => forward(request, response));
+    const opened = createServer((request, response) => void forward(request, response));
     // The agent closes its own idle connections. If we did, it could use one at that moment.
     opened.keepAliveTimeout = 0;
     opened.requestTimeout = 0;
@@ -77,44 +70,28 @@ export function createModelForwarder(observer: ModelCallObserver): ModelForwarde
     return opened;
   }
 
-  function forward(request: IncomingMessage, response: ServerResponse): void {
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const cover = coverConnection(request, response);
     const call: ModelCall = { headers: request.headers, hasTools: false };
     const report = request.method === "POST" ? observer : null;
     report?.begin(call);
     noteTools(request, call);
-    const outgoing = httpRequest(`${upstream}${request.url ?? ""}`, {
-      method: request.method ?? "GET",
-      headers: { ...endToEndHeaders(request.headers), ...bodyFraming(request.headers) },
-      agent: false,
-    });
-    cover(outgoing);
+    response.on("close", () => void (response.writableFinished || report?.drop(call)));
     const fail = () => {
       report?.end(call, modelFault(null, ""));
       response.destroy();
     };
-    outgoing.on("response", (answer) => {
-      cover(answer);
-      const { statusCode: status, headers } = answer;
-      if (!isForwardableStatus(status)) return fail();
-      response.writeHead(status, endToEndHeaders(headers));
-      response.flushHeaders();
-      if (status < 400) report?.answer(call);
-      const faultIn = status < 400 ? watchStream(answer) : watchError(answer, status);
+    try {
+      const { hostname: host, port } = new URL(upstream);
+      const answer = await sendUpstream({ request, response, cover }, { host, port, path: request.url, agent: false });
+      if (answer.statusCode < 400) report?.answer(call);
+      const faultIn = answer.statusCode < 400 ? watchStream(answer) : watchError(answer, answer.statusCode);
       answer.on("end", () => report?.end(call, faultIn()));
       answer.on("error", fail);
-      answer.pipe(response);
-    });
-    outgoing.on("error", fail);
-    outgoing.on("upgrade", (_answer, socket) => {
-      socket.destroy();
+      sendAnswer(answer, response);
+    } catch {
       fail();
-    });
-    response.on("close", () => {
-      if (!response.writableFinished) report?.drop(call);
-      outgoing.destroy();
-    });
-    request.pipe(outgoing);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline, type Duplex } from "node:stream";
-import { endToEndHeaders } from "@berth/contract/forwarding.ts";
+import { discardUnreadBody, endToEndHeaders } from "@berth/contract/forwarding.ts";
 import type { ConnectionBoundary } from "../../faults/connection-boundary.ts";
 import { sendUpstream } from "../../forwarding/send-upstream.ts";
 import type { Refusal } from "./dial-target.ts";
@@ -22,8 +22,8 @@ export async function forwardRequest({ request, response, target, outer, boundar
     // The checked host, whatever the Host header of the sandbox says.
     const headers = { ...endToEndHeaders(request.headers), host: target.authority };
     const answer = await sendUpstream({ request, socket: outer, path: target.path, headers, boundary });
-    response.writeHead(answer.statusCode!, endToEndHeaders(answer.headers));
-    pipeline(answer, response, () => undefined);
+    response.writeHead(answer.statusCode, endToEndHeaders(answer.headers));
+    pipeline(answer, response, () => discardUnreadBody(request));
   } catch {
     sendText(response, 502, `${target.host} closed the connection`);
   }

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { Transform, type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { AppError, type SandboxId } from "@berth/contract";
-import { isForwardableStatus } from "@berth/contract/forwarding.ts";
+import { bodyFraming, discardUnreadBody } from "@berth/contract/forwarding.ts";
 import type { DaemonLinks, LinkRequest, LinkResponse } from "../../daemon-link/daemon-links.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
+import { limitBytes } from "../../forwarding/limit-bytes.ts";
 import type { Span } from "../../tracing/span.ts";
 import { createReadSwitch } from "./read-switch.ts";
 import { announcesExitCode, trailersFromSandbox } from "./sandbox-headers.ts";
@@ -67,20 +68,9 @@ export async function relayHttp({ links, outputLimit }: HttpRelayDeps, relayed: 
 }
 
 const CALLER_GONE = new Error("the caller has disconnected");
-const DISCARD_TIMEOUT_MS = 10_000;
-
-// A daemon may stop reading a body early, for instance when its disk is full. The caller's next request follows that body
-// on the same connection, and Node discards only bodies that no code has started to read.
-function discardUnreadBody(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return;
-  request.unpipe().resume();
-  const timer = setTimeout(() => request.destroy(), DISCARD_TIMEOUT_MS).unref();
-  for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
-}
 
 async function sendResponse(daemonResponse: LinkResponse, relayed: HttpRelayRequest, countOutput: CountOutput): Promise<void> {
   try {
-    if (!isForwardableStatus(daemonResponse.status)) throw new AppError("sandbox_unreachable");
     if (relayed.intercept?.(daemonResponse)) return;
     const appendix = relayed.appendix?.(daemonResponse.headers) ?? "";
     const { hasBody } = sendHead(daemonResponse, relayed, appendix.length);
@@ -144,19 +134,10 @@ function pipeBody(body: Readable, response: ServerResponse, { countOutput, appen
 }
 
 function bodyOf(request: IncomingMessage, maxBytes: number): Readable | undefined {
-  const declared = request.headers["content-length"];
-  if (declared === undefined && request.headers["transfer-encoding"] === undefined) return undefined;
-  if (declared !== undefined && Number(declared) === 0) return undefined;
+  const framing = bodyFraming(request.headers);
+  const declaredBytes = Number(framing?.["content-length"] ?? NaN);
+  if (!framing || declaredBytes === 0) return undefined;
   const tooLarge = () => new AppError("body_too_large", { message: `The request body is larger than ${maxBytes} bytes` });
-  if (declared !== undefined && Number(declared) > maxBytes) throw tooLarge();
-  let bytes = 0;
-  const counted = new Transform({
-    transform(part: Buffer, _encoding, done) {
-      bytes += part.length;
-      done(bytes > maxBytes ? tooLarge() : null, part);
-    },
-  });
-  request.once("error", (error) => counted.destroy(error));
-  request.once("close", () => request.complete || counted.destroy(CALLER_GONE));
-  return request.pipe(counted);
+  if (declaredBytes > maxBytes) throw tooLarge();
+  return limitBytes(request, { maxBytes, tooLarge, cut: () => CALLER_GONE });
 }

@@ -1,8 +1,7 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { isForwardableStatus } from "@berth/contract/forwarding.ts";
+import type { ForwardableAnswer } from "@berth/contract/forwarding.ts";
 import type { ModelProvider } from "./provider/model-config.ts";
-import { ModelRefusal } from "./admission/model-refusal.ts";
 import { createUsageMeter, type UsageMeter } from "./usage/usage-meter.ts";
 
 export interface AnswerOptions {
@@ -14,13 +13,12 @@ export interface AnswerOptions {
 // Streams the provider's answer to the sandbox and meters its tokens. Whatever the provider sends, it can at most end this one
 // answer. Does not end the response, because the tokens are recorded first.
 export async function streamAnswer(
-  answer: IncomingMessage,
+  answer: ForwardableAnswer,
   response: ServerResponse,
   { provider, turn }: AnswerOptions,
   onMeter: (meter: UsageMeter) => void,
 ): Promise<void> {
-  const { statusCode: status = 0, headers } = answer;
-  if (!isForwardableStatus(status)) throw new ModelRefusal(502, "model_unreachable", "The model's provider returned an invalid status");
+  const { statusCode: status, headers } = answer;
   const contentType = headers["content-type"] ?? "application/json";
   const retryAfter = headers["retry-after"];
   // If the provider compresses although the request forbids it, the sandbox decompresses, within its own limits.

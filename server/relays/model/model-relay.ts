@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SandboxId, Template } from "@berth/contract";
-import { isForwardableStatus } from "@berth/contract/forwarding.ts";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
 import { createConnectionBoundary } from "../../faults/connection-boundary.ts";
@@ -153,10 +152,10 @@ export function createModelRelay({
     let isFree = false;
     try {
       const answer = await upstream.answer;
-      const { statusCode: status = 0 } = answer;
+      const { statusCode: status } = answer;
       isFree = status >= 300;
       if (status === 401 || status === 403) log.error("model.key_refused", { provider, status });
-      if (status >= 400 && isForwardableStatus(status)) await sendProviderError(answer, response, model.apiKey);
+      if (status >= 400) await sendProviderError(answer, response, model.apiKey);
       else await streamAnswer(answer, response, { provider, turn }, (created) => (meter = created));
       isComplete = true;
     } finally {

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ForwardableAnswer } from "@berth/contract/forwarding.ts";
 import { ModelRefusal } from "./admission/model-refusal.ts";
 
 // Passes an error of the provider on with its status and Retry-After, so that agents know whether to try again. Its text never
 // contains the key. Does not end the response.
-export async function sendProviderError(answer: IncomingMessage, response: ServerResponse, apiKey: string): Promise<void> {
-  const { statusCode: status = 0, headers } = answer;
+export async function sendProviderError(answer: ForwardableAnswer, response: ServerResponse, apiKey: string): Promise<void> {
+  const { statusCode: status, headers } = answer;
   // Only the operator can act, and the provider's text often quotes the key.
   if (status === 401 || status === 403)
     throw new ModelRefusal(status, "model_key_refused", "The model's provider rejected the server's API key. The operator must check it.");

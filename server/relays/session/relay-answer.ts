@@ -1,10 +1,11 @@
 import type { IncomingMessage } from "node:http";
+import type { ForwardableAnswer } from "@berth/contract/forwarding.ts";
 import { RelayRefusal } from "./relay-refusal.ts";
 import { isBelow, type RelayTarget } from "./relay-target.ts";
 
 // Replaces answers of a git server that git in the sandbox could only misunderstand: it would ask for a password, or follow a
 // redirect without the credential. None of their bodies reaches the sandbox.
-export function explainGitAnswer({ statusCode: status = 0 }: IncomingMessage): void {
+export function explainGitAnswer({ statusCode: status }: ForwardableAnswer): void {
   if (status >= 300 && status < 400)
     throw new RelayRefusal(502, "The git server redirects to another address. Create the session with that address.");
   if (status === 401 || status === 403) throw new RelayRefusal(403, "The git server did not accept the token.");

@@ -4,11 +4,13 @@ import { createServer, request as httpRequest, type IncomingMessage, type Reques
 import { connect, type AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { newId } from "@berth/contract";
+import { describeForwarder } from "@berth/contract/forwarding.suite.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createUpstreamDial } from "../../egress/dial-upstream.ts";
 import { silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import { createSandboxTokens } from "../sandbox-tokens.ts";
 import { createSessionRelays, type RelayedRequest, type SessionRelays } from "./session-relay.ts";
 
 const SECRET = "the-secret-value";
@@ -221,3 +223,33 @@ test("a sandbox has a limited number of requests at once", async () => {
   for (const socket of sockets) socket.destroy();
   await expect.poll(async () => (await ask(`${apiPath()}/`)).status, { timeout: 30_000 }).toBe(200);
 });
+
+for (const [name, relay, get, post] of [
+  ["a session's relay", "API", "GET /list", "POST /list"],
+  ["a repository's relay", "git", "GET /repository/info/refs?service=git-upload-pack", "POST /repository/git-upload-pack"],
+] as const)
+  describeForwarder(name, async ({ port }) => {
+    const faults: string[] = [];
+    const log = { ...silentLog, error: (event: string) => void faults.push(event) };
+    const base = `http://127.0.0.1:${port}`;
+    const upstreams = [
+      { name: "API", upstream: base, header: "X-Api-Key", value: SECRET, label: "session" },
+      { name: "git", upstream: `${base}/shop.git`, header: "authorization", value: SECRET, label: "git" },
+    ];
+    const find = async () => ({ partnerId: "acme", relays: upstreams });
+    const hostile = createSessionRelays({ find, dial: createUpstreamDial({ allow: [`127.0.0.1:${port}`] }), secrets, log });
+    const server = createServer((request, response) => hostile.handle(request, response, { sandboxId, count() {}, note: () => () => {} }));
+    const address = await listen(server);
+    const token = createSandboxTokens(secrets, "relay").issue(sandboxId);
+    const requestFor = (line: string) => `${line.replace(" ", ` /relay/${token}/${relay}`)} HTTP/1.1\r\nhost: x`;
+    return {
+      connect: () => connect(address, "127.0.0.1"),
+      requests: { get: requestFor(get), post: requestFor(post) },
+      faults: () => faults,
+      async [Symbol.asyncDispose]() {
+        server.close();
+        server.closeAllConnections();
+        await once(server, "close");
+      },
+    };
+  });

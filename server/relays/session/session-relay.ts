@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { SandboxId, Template } from "@berth/contract";
+import { discardUnreadBody } from "@berth/contract/forwarding.ts";
 import { createConnectionBoundary } from "../../faults/connection-boundary.ts";
+import { limitBytes } from "../../forwarding/limit-bytes.ts";
 import { sendUpstream } from "../../forwarding/send-upstream.ts";
 import type { Log } from "../../log.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Relay, RelayCaller } from "../relays.ts";
 import { createSandboxTokens } from "../sandbox-tokens.ts";
-import { limitBytes } from "./byte-limit.ts";
 import { createConcurrency } from "./concurrency.ts";
 import { gitTarget } from "./git-target.ts";
 import { answerHeaders, upstreamHeaders } from "./relay-headers.ts";
@@ -81,6 +82,8 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
   const { find, onRelayed = () => {}, dial, secrets, log, idleTimeoutMs = 5 * MINUTE_MS, maxBytes = 8 * GIB } = deps;
   const tokens = createSandboxTokens(secrets, "relay");
   const concurrency = createConcurrency(MAX_CONCURRENT);
+  const tooLarge = () => new RelayRefusal(413, "The transfer is too large.");
+  const byteLimit = { maxBytes, tooLarge, cut: () => new Error("The connection was closed") };
 
   async function relay(request: IncomingMessage, response: ServerResponse, caller: RelayCaller): Promise<void> {
     const [prefix = "", token = "", name = ""] = PATH.exec(request.url ?? "") ?? [];
@@ -107,7 +110,7 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
     try {
       if (request.headers.expect !== undefined) response.writeContinue();
       const headers = upstreamHeaders(request, target, found);
-      const body = limitBytes(request, maxBytes, (bytes) => (counted.sentBytes += bytes));
+      const body = limitBytes(request, { ...byteLimit, onBytes: (bytes) => (counted.sentBytes += bytes) });
       socket.setTimeout(idleTimeoutMs, () => socket.destroy());
       const path = `${target.url.pathname}${target.url.search}`;
       const answer = await sendUpstream({ request, body, socket, path, headers, boundary }).catch((error: unknown) => {
@@ -115,13 +118,11 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
       });
       if (found.name === GIT) explainGitAnswer(answer);
       counted.outcome = "passed_on";
-      response.writeHead(answer.statusCode ?? 502, answerHeaders(answer, locationFor(answer, found.upstream, target, prefix)));
-      await pipeline(
-        limitBytes(answer, maxBytes, (bytes) => (counted.receivedBytes += bytes)),
-        response,
-      );
+      response.writeHead(answer.statusCode, answerHeaders(answer, locationFor(answer, found.upstream, target, prefix)));
+      await pipeline(limitBytes(answer, { ...byteLimit, onBytes: (bytes) => (counted.receivedBytes += bytes) }), response);
     } finally {
       socket.destroy();
+      discardUnreadBody(request);
     }
   }
 

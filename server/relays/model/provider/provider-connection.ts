@@ -1,7 +1,7 @@
-import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { request as httpRequest, type ClientRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
-import { MAX_INTERIM_ANSWERS } from "@berth/contract/forwarding.ts";
+import { forwardableAnswer, type ForwardableAnswer } from "@berth/contract/forwarding.ts";
 import type { ConnectionBoundary } from "../../../faults/connection-boundary.ts";
 
 export interface UpstreamRequest {
@@ -25,7 +25,7 @@ export interface Upstream {
   // Resolves when the whole body is sent, or when the connection is closed.
   sent: Promise<void>;
   // Settles in any case, whatever the provider does.
-  answer: Promise<IncomingMessage>;
+  answer: Promise<ForwardableAnswer>;
   // No-op if the answer is complete.
   destroy(): void;
 }
@@ -48,7 +48,7 @@ export function openUpstream({ url, method, headers, body, timeoutMs, signal, lo
       if (socket) onBytes({ sentBytes: socket.bytesWritten - bytesWritten, receivedBytes: socket.bytesRead - bytesRead });
     });
   });
-  outgoing.once("response", (response) => boundary.cover(response));
+  outgoing.once("response", boundary.cover);
   const answer = answerTo(outgoing, timeoutMs);
   // The caller awaits the answer later. Until then a rejection must not count as unhandled.
   answer.catch(() => {});
@@ -59,23 +59,10 @@ export function openUpstream({ url, method, headers, body, timeoutMs, signal, lo
   return { sent, answer, destroy: () => void outgoing.destroy() };
 }
 
-function answerTo(outgoing: ClientRequest, timeoutMs: number): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+function answerTo(outgoing: ClientRequest, timeoutMs: number): Promise<ForwardableAnswer> {
   const giveUp = () => outgoing.destroy(new Error("The model's provider did not answer in time"));
   // Every byte restarts the request's own timeout, so it does not limit the time until the answer.
   const deadline = setTimeout(giveUp, timeoutMs);
-  let interim = 0;
   outgoing.on("timeout", giveUp);
-  outgoing.on("information", () => {
-    if (++interim > MAX_INTERIM_ANSWERS) outgoing.destroy(new Error("The model's provider sends too many interim answers"));
-  });
-  // Without a listener, Node closes the connection without an error.
-  outgoing.on("upgrade", (_answer, socket) => {
-    socket.destroy();
-    outgoing.destroy(new Error("The model's provider asked to switch protocols"));
-  });
-  outgoing.on("response", resolve);
-  outgoing.on("error", reject);
-  outgoing.on("close", () => reject(new Error("The model's provider closed the connection without an answer")));
-  return promise.finally(() => clearTimeout(deadline));
+  return forwardableAnswer(outgoing).finally(() => clearTimeout(deadline));
 }
