@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { ID_BODY } from "../ids.ts";
-import { IMAGE_PATTERN } from "../image-patterns.ts";
+import { IMAGE_PATTERN } from "../matching/image-patterns.ts";
 import { IDLE_TIMEOUT_RANGE } from "./session.ts";
 import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
 import { MAX_RELAYS, SetupCommand, TemplateRelay } from "./source.ts";

@@ -1,7 +1,7 @@
 import { methods, type NewSessionRequest, RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
 import { badRequest } from "../http/errors.ts";
 import { withTimeout } from "../io/with-timeout.ts";
-import type { AgentConnection } from "./connection.ts";
+import type { AgentConnection } from "./program/connection.ts";
 import { modelsOf, modesOf, optionOf, type SessionStart } from "./conversations/offers.ts";
 import type { Thread } from "./thread.ts";
 

@@ -5,7 +5,7 @@ import { sendJson } from "../http/reply.ts";
 import type { Call } from "../http/route.ts";
 import type { Environment } from "../processes/environment.ts";
 import type { Agent } from "./agent.ts";
-import { restingState, unavailableError } from "./availability.ts";
+import { restingState, unavailableError } from "./program/availability.ts";
 import { afterStop } from "./thread.ts";
 
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;

@@ -6,7 +6,7 @@ import type { Route, UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
 import { isViewer } from "../http/viewers.ts";
 import type { Agent, AgentDeps } from "./agent.ts";
-import { restingState } from "./availability.ts";
+import { restingState } from "./program/availability.ts";
 import { allowsViewer, attachPanel } from "./panel.ts";
 import { MAX_IMAGE_BYTES } from "./prompts/image-store.ts";
 import { streamPrompt } from "./prompt-stream.ts";

@@ -1,5 +1,5 @@
 import type { PermissionItem, PromptRequest } from "@berth/contract/agent.ts";
-import type { AgentConnection } from "./connection.ts";
+import type { AgentConnection } from "./program/connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
 import type { TurnModel } from "./model/turn-model.ts";
 import type { TurnProcesses } from "./turn-processes.ts";

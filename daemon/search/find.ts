@@ -1,4 +1,4 @@
-import { matchLetters, startsWord } from "@berth/contract/fuzzy.ts";
+import { matchLetters, startsWord } from "@berth/contract/matching/fuzzy.ts";
 import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { badRequest } from "../http/errors.ts";

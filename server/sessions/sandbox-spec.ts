@@ -1,5 +1,5 @@
 import type { SnapshotId, Template } from "@berth/contract";
-import { isImageAllowed } from "@berth/contract/image-patterns.ts";
+import { isImageAllowed } from "@berth/contract/matching/image-patterns.ts";
 import type { Driver, SandboxSpec } from "../drivers/driver.ts";
 import { sha256Hex, type Secrets } from "../secrets/secrets.ts";
 import { limitTemplate } from "../session-limits.ts";

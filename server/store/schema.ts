@@ -1,11 +1,11 @@
 import type { Generated, Kysely } from "kysely";
 import type { KeyScope, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
-import type { ConsoleLoginsTable, OperatorTokensTable } from "./console-tables.ts";
-import type { EgressHostsTable, OpeningsTable } from "./session-log-tables.ts";
-import type { SnapshotsTable } from "./snapshot-table.ts";
-import type { SessionState } from "./session-states.ts";
-import type { VolumeMountsTable, VolumesTable } from "./volume-tables.ts";
-import type { ModelReservationsTable, ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./usage-tables.ts";
+import type { ConsoleLoginsTable, OperatorTokensTable } from "./tables/console-tables.ts";
+import type { EgressHostsTable, OpeningsTable } from "./tables/session-log-tables.ts";
+import type { SnapshotsTable } from "./tables/snapshot-table.ts";
+import type { SessionState } from "./tables/session-states.ts";
+import type { VolumeMountsTable, VolumesTable } from "./tables/volume-tables.ts";
+import type { ModelReservationsTable, ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./tables/usage-tables.ts";
 
 // The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text, so that SQLite and PostgreSQL hold the same values.
 // A transaction is a Db too, so every function of the store works inside one.

@@ -1,5 +1,5 @@
 import type { SetupImage } from "@berth/contract/daemon-internal.ts";
-import { isImageAllowed } from "@berth/contract/image-patterns.ts";
+import { isImageAllowed } from "@berth/contract/matching/image-patterns.ts";
 
 // Whether the sandbox starts again in the image that the repository names, and a sentence about it for people.
 export function chooseImage(image: string, { allowed, used, failed, reason }: SetupImage): { restart: boolean; sentence: string } {

@@ -2,7 +2,7 @@ import { AppError, type SessionId, type VolumeMount } from "@berth/contract";
 import { lockPartner } from "../../store/partners/partners.ts";
 import type { Db } from "../../store/schema.ts";
 import { isAtSite, type Site } from "../../store/sessions/session.ts";
-import type { MountedVolume } from "../../store/volume-tables.ts";
+import type { MountedVolume } from "../../store/tables/volume-tables.ts";
 import { bindVolume, insertUses, usesOf, volumesOf } from "../../store/volumes/volumes.ts";
 
 export interface VolumeClaim {

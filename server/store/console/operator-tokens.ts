@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import type { Db } from "../schema.ts";
-import type { OperatorTokensTable } from "../console-tables.ts";
+import type { OperatorTokensTable } from "../tables/console-tables.ts";
 
 // A token with which an operator signs in to the console. The token itself is not stored, only its hash.
 export interface StoredOperatorToken {

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { EgressHostsTable } from "../session-log-tables.ts";
+import type { EgressHostsTable } from "../tables/session-log-tables.ts";
 import type { Db } from "../schema.ts";
 
 // The connections of a sandbox to one host, added up.

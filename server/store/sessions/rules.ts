@@ -1,7 +1,7 @@
 import type { EgressPolicy, Resources, TimeoutAction } from "@berth/contract";
 import type { Selectable } from "kysely";
 import type { Db, SessionsTable } from "../schema.ts";
-import type { MountedVolume } from "../volume-tables.ts";
+import type { MountedVolume } from "../tables/volume-tables.ts";
 
 // The rules of a session, beside its timeouts.
 export interface SessionRules {

@@ -1,9 +1,9 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
-import type { SessionState } from "../session-states.ts";
+import type { SessionState } from "../tables/session-states.ts";
 import type { SessionRules } from "./rules.ts";
 import type { SessionSetup, SetupState } from "./session-setup.ts";
 
-export { SESSION_STATES, type SessionState } from "../session-states.ts";
+export { SESSION_STATES, type SessionState } from "../tables/session-states.ts";
 
 // A session as its row says, parsed once (parse-session.ts). Each state has exactly the facts that are true in it.
 export type Session = Blank | PartnerSession;

@@ -2,7 +2,7 @@ import type { Selectable } from "kysely";
 import type { SnapshotId } from "@berth/contract";
 import type { Db } from "../schema.ts";
 import type { Site } from "../sessions/session.ts";
-import type { SnapshotsTable } from "../snapshot-table.ts";
+import type { SnapshotsTable } from "../tables/snapshot-table.ts";
 
 export interface StoredSnapshot {
   id: SnapshotId;

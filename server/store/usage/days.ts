@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { SessionId } from "@berth/contract";
 import { DAY } from "../../clock.ts";
 import type { Db } from "../schema.ts";
-import type { UsageDaysTable } from "../usage-tables.ts";
+import type { UsageDaysTable } from "../tables/usage-tables.ts";
 
 // The usage of sessions, added up for each session and day.
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { UsageGroup } from "@berth/contract";
 import type { Db } from "../schema.ts";
-import type { UsageDaysTable } from "../usage-tables.ts";
+import type { UsageDaysTable } from "../tables/usage-tables.ts";
 import { dayOf, nextDay } from "./days.ts";
 import { byGroups, emptyRow, type UsageRow } from "./usage-row.ts";
 

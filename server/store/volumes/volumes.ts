@@ -2,7 +2,7 @@ import type { Selectable } from "kysely";
 import type { SessionId, VolumeId, VolumeMode } from "@berth/contract";
 import type { Db } from "../schema.ts";
 import type { Site } from "../sessions/session.ts";
-import type { VolumesTable } from "../volume-tables.ts";
+import type { VolumesTable } from "../tables/volume-tables.ts";
 
 export interface StoredVolume {
   id: VolumeId;

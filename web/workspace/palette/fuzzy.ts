@@ -1,4 +1,4 @@
-import { matchLetters, startsWord } from "@berth/contract/fuzzy.ts";
+import { matchLetters, startsWord } from "@berth/contract/matching/fuzzy.ts";
 
 // How well a query matches a text; null if it does not. Adjacent letters and letters at the start of a word score higher.
 export function fuzzyScore(query: string, text: string): number | null {

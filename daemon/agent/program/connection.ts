@@ -12,8 +12,8 @@ import {
   type RequestPermissionResponse,
   type SessionNotification,
 } from "@agentclientprotocol/sdk";
-import { withTimeout } from "../io/with-timeout.ts";
-import { hasExited, type Program, startProgram, stopProgram } from "../processes/program.ts";
+import { withTimeout } from "../../io/with-timeout.ts";
+import { hasExited, type Program, startProgram, stopProgram } from "../../processes/program.ts";
 
 // One process of the agent, connected over the Agent Client Protocol on its standard input and output.
 export interface AgentConnection {

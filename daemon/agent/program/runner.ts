@@ -1,9 +1,9 @@
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Environment } from "../processes/environment.ts";
+import type { Environment } from "../../processes/environment.ts";
 import { agentEnvironment, chooseAgent, restingState, unavailableError } from "./availability.ts";
 import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent, messageOf } from "./connection.ts";
-import type { ModelForwarder } from "./model/model-forwarder.ts";
+import type { ModelForwarder } from "../model/model-forwarder.ts";
 import { keepOpencodeOffline } from "./opencode-packages.ts";
 
 // Keeps the agent's process running. When the process dies, the runner restarts it with growing pauses, and gives up after
