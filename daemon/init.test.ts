@@ -26,9 +26,9 @@ describeWith(machine.ownPidNamespace(), "the first process of a sandbox", () => 
   test("starts the daemon from its snapshot, and without it if another version of Node has made it", async () => {
     const commandLine = async (folder: string) => {
       await using daemon = await startTestDaemon({}, [...ownPidNamespace, "/bin/sh", `${folder}/init.sh`]);
-      const reply = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "tr '\\0' ' ' < /proc/$PPID/cmdline" } });
+      const response = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "tr '\\0' ' ' < /proc/$PPID/cmdline" } });
       await daemon.stop("SIGKILL");
-      return reply.text;
+      return response.text;
     };
     expect(await commandLine("{runtime}")).toContain("daemon.blob");
     using foreign = await runtimeWithForeignSnapshot();

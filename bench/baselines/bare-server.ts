@@ -1,5 +1,5 @@
 // A bare node:http server with the same authentication as Berth, which answers with the same bodies: the least that an API in Node
-// costs. As a program it serves the answers in the file that its argument names, and prints its port.
+// costs. As a program it serves the responses in the file that its argument names, and prints its port.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Run } from "../support/benchmark.ts";
 
-export interface BareAnswers {
+export interface BareResponses {
   key: string;
   // The keys are a method and a path.
   answers: Record<string, { status: number; body: unknown }>;
@@ -22,7 +22,7 @@ export interface BareServer {
   pid: number;
 }
 
-export async function startBareServer({ resources }: Run, answers: BareAnswers): Promise<BareServer> {
+export async function startBareServer({ resources }: Run, answers: BareResponses): Promise<BareServer> {
   const folder = await mkdtemp(join(tmpdir(), "berth-bench-"));
   const file = join(folder, "answers.json");
   await writeFile(file, JSON.stringify(answers));
@@ -37,9 +37,9 @@ export async function startBareServer({ resources }: Run, answers: BareAnswers):
   return { port: Number(printed.toString()), pid: child.pid! };
 }
 
-if (import.meta.main) serve(JSON.parse(readFileSync(process.argv[2]!, "utf8")) as BareAnswers);
+if (import.meta.main) serve(JSON.parse(readFileSync(process.argv[2]!, "utf8")) as BareResponses);
 
-function serve({ key, answers }: BareAnswers): void {
+function serve({ key, answers }: BareResponses): void {
   const partners = new Map([[hash(key), "demo"]]);
   const server = createServer((request, response) => {
     const given = request.headers.authorization?.slice("Bearer ".length) ?? "";

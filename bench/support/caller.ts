@@ -4,7 +4,7 @@ import type { ExecEvent } from "@berth/contract/daemon.ts";
 
 // A client that costs little, because it shares the processors with what it measures. It keeps its connections.
 export interface Caller extends Disposable {
-  // Throws unless the answer has this status.
+  // Throws unless the response has this status.
   call(method: string, path: string, expected: number, body?: object): Promise<string>;
   create(): Promise<Session>;
   destroy(session: Session): Promise<void>;

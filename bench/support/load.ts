@@ -4,7 +4,7 @@ export interface Load {
   port: number;
   // The bytes of one request.
   request: string;
-  // The status that every answer must have.
+  // The status that every response must have.
   status: number;
   count: number;
   // Each has one request at a time.
@@ -48,7 +48,7 @@ function isComplete(answer: string): boolean {
   const end = answer.indexOf("\r\n\r\n");
   if (end < 0) return false;
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(answer.slice(0, end + 2))?.[1];
-  if (length === undefined) throw new Error(`an answer without a length: ${answer.slice(0, 300)}`);
+  if (length === undefined) throw new Error(`a response without a length: ${answer.slice(0, 300)}`);
   return answer.length >= end + 4 + Number(length);
 }
 

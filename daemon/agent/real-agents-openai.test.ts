@@ -24,9 +24,12 @@ function testAgent(agent: TestAgent): void {
     await startAgentSession({ extra: openAi, autoStartAgent: false });
     expect((await agentState(running.daemon)).status).toBe("stopped");
     running.model.script = [writeWithOpenAi("driven.txt"), { say: "Written." }];
-    const reply = await running.daemon.fetch("/agent/prompt", { method: "POST", body: { text: "Write driven.txt", permissions: "allow" } });
-    expect(reply.headers["content-type"]).toBe("text/event-stream");
-    const events = reply.text
+    const response = await running.daemon.fetch("/agent/prompt", {
+      method: "POST",
+      body: { text: "Write driven.txt", permissions: "allow" },
+    });
+    expect(response.headers["content-type"]).toBe("text/event-stream");
+    const events = response.text
       .split("\n\n")
       .filter((part) => part.startsWith("data: "))
       .map((part) => JSON.parse(part.slice(6)) as AgentMessage);

@@ -143,9 +143,9 @@ describe("files", () => {
     await write("zip/deep/zwei.bin", randomBytes(300_000));
     await write("zip/empty", "");
     symlinkSync("/etc/passwd", at("zip/link"));
-    const reply = await daemon.fetch("/files/archive?path=zip");
-    expect(reply.headers["content-disposition"]).toContain("zip.zip");
-    const files = unzipSync(reply.bytes);
+    const response = await daemon.fetch("/files/archive?path=zip");
+    expect(response.headers["content-disposition"]).toContain("zip.zip");
+    const files = unzipSync(response.bytes);
     expect(Object.keys(files).toSorted()).toEqual(["deep/zwei.bin", "empty", "one.txt"]);
     expect(Buffer.from(files["deep/zwei.bin"] ?? []).equals(readFileSync(at("zip/deep/zwei.bin")))).toBe(true);
   });

@@ -41,7 +41,7 @@ describe("the workspace", () => {
 
   test.each(escapes)("cannot be left through %s by any operation", async (path) => {
     const encoded = encodeURIComponent(path);
-    const replies = [
+    const responses = [
       await content(path),
       await write(`${path}`, "overwritten"),
       await daemon.fetch(`/files?path=${encoded}/`),
@@ -53,7 +53,7 @@ describe("the workspace", () => {
       await post("/exec", { command: "true", cwd: path }),
       await post("/terminals", { cols: 80, rows: 24, cwd: path }),
     ];
-    for (const reply of replies) expect([400, 403, 404, 409]).toContain(reply.status);
+    for (const response of responses) expect([400, 403, 404, 409]).toContain(response.status);
     expect(readFileSync(secret(), "utf8")).toBe("secret");
     expect(existsSync(join(daemon.home, "made"))).toBe(false);
     expect(existsSync(at("stolen"))).toBe(false);
@@ -116,12 +116,12 @@ describe("the workspace", () => {
       fc.asyncProperty(
         fc.array(part, { maxLength: 5 }).map((parts) => parts.join("/")),
         async (path) => {
-          for (const reply of [
+          for (const response of [
             await content(path),
             await daemon.fetch(`/files?path=${encodeURIComponent(path.toWellFormed())}`),
             await write(path, "fuzz"),
           ]) {
-            expect(reply.status).toBeLessThan(500);
+            expect(response.status).toBeLessThan(500);
           }
         },
       ),

@@ -43,9 +43,9 @@ test("every request, however malformed, gets a JSON reply below 500, unless it n
   const body = fc.oneof(fc.json(), fc.string(), fc.constant(""));
   await fc.assert(
     fc.asyncProperty(fc.constantFrom("GET", "POST", "PUT", "DELETE", "PATCH"), target, body, async (method, path, text) => {
-      const reply = await daemon.fetch(path, { method, body: text });
-      if (reply.json?.code !== "port_closed") expect(reply.status).toBeLessThan(500);
-      if (reply.status >= 400) expect(reply.json).toMatchObject({ error: expect.any(String), code: expect.any(String) });
+      const response = await daemon.fetch(path, { method, body: text });
+      if (response.json?.code !== "port_closed") expect(response.status).toBeLessThan(500);
+      if (response.status >= 400) expect(response.json).toMatchObject({ error: expect.any(String), code: expect.any(String) });
     }),
     { numRuns: 300, examples: [["GET", "/ports/1?", "[]"]] },
   );

@@ -25,8 +25,8 @@ test("a viewer is refused every call of the API that is not listed, and only tho
 
 test("a role that the daemon does not know has the rights of a viewer", async () => {
   await using daemon = await startTestDaemon();
-  const reply = await daemon.fetch("/exec", { method: "POST", body: { command: "true" }, headers: { [ROLE_HEADER]: "commenter" } });
-  expect([reply.status, reply.json.code]).toEqual([403, "view_only"]);
+  const response = await daemon.fetch("/exec", { method: "POST", body: { command: "true" }, headers: { [ROLE_HEADER]: "commenter" } });
+  expect([response.status, response.json.code]).toEqual([403, "view_only"]);
 });
 
 test("a viewer sees a terminal's output, and neither types nor resizes nor clears it", async () => {

@@ -18,8 +18,8 @@ const outputOf = (events: ExecEvent[], type = "stdout") =>
   events.map((event) => (event.type === type && "data" in event ? event.data : "")).join("");
 
 test("an unknown format is refused before the command runs", async () => {
-  const reply = await daemon.fetch<{ code: string }>("/exec?format=json", { method: "POST", body: { command: "touch ran" } });
-  expect([reply.status, reply.json.code]).toEqual([400, "bad_request"]);
+  const response = await daemon.fetch<{ code: string }>("/exec?format=json", { method: "POST", body: { command: "touch ran" } });
+  expect([response.status, response.json.code]).toEqual([400, "bad_request"]);
   expect(existsSync(join(daemon.workspace, "ran"))).toBe(false);
   expect((await daemon.fetch("/exec?format=ndjson", { method: "POST", body: { command: "true" } })).status).toBe(200);
 });
@@ -47,9 +47,9 @@ describe("exec", () => {
   });
 
   test("sends plain text with the exit code as a trailer", async () => {
-    const reply = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "echo one; echo two >&2; exit 7" } });
-    expect(reply.text).toBe("one\ntwo\n");
-    expect(reply.trailers["x-exit-code"]).toBe("7");
+    const response = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "echo one; echo two >&2; exit 7" } });
+    expect(response.text).toBe("one\ntwo\n");
+    expect(response.trailers["x-exit-code"]).toBe("7");
   });
 
   test("reports a command that cannot be started", async () => {
@@ -137,9 +137,9 @@ describe("exec", () => {
     [{ command: "true", timeoutMs: -1 }, "timeoutMs"],
     [{ command: "true", env: { A: 1 } }, "env"],
   ])("refuses %j and names %s", async (body, field) => {
-    const reply = await daemon.fetch("/exec", { method: "POST", body });
-    expect(reply.status).toBe(400);
-    expect(reply.json.error).toContain(field);
+    const response = await daemon.fetch("/exec", { method: "POST", body });
+    expect(response.status).toBe(400);
+    expect(response.json.error).toContain(field);
   });
 
   test("refuses every request without the token", async () => {

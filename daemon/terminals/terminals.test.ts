@@ -74,9 +74,9 @@ describe("terminals", () => {
     [{ command: "sh" }, "command"],
     [{ cwd: 5 }, "cwd"],
   ])("refuse %j and name %s", async (body, field) => {
-    const reply = await daemon.fetch("/terminals", { method: "POST", body });
-    expect(reply.status).toBe(400);
-    expect(reply.json.error).toContain(field);
+    const response = await daemon.fetch("/terminals", { method: "POST", body });
+    expect(response.status).toBe(400);
+    expect(response.json.error).toContain(field);
   });
 
   test("keep working when their output cannot be saved", async () => {

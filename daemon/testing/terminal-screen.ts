@@ -16,9 +16,12 @@ export interface Screen {
 }
 
 export async function createTerminal(daemon: TestDaemon, body: object = {}): Promise<Terminal> {
-  const reply = await daemon.fetch<Terminal>("/terminals", { method: "POST", body: { cols: 80, rows: 24, command: ["/bin/sh"], ...body } });
-  expect(reply.status).toBe(201);
-  return reply.json;
+  const response = await daemon.fetch<Terminal>("/terminals", {
+    method: "POST",
+    body: { cols: 80, rows: 24, command: ["/bin/sh"], ...body },
+  });
+  expect(response.status).toBe(201);
+  return response.json;
 }
 
 // Connects to a terminal as a browser does. The offset is that of the last byte that the browser has seen.

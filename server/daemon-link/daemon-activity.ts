@@ -13,14 +13,14 @@ export async function readDaemonActivity(
   timeoutMs: number,
 ): Promise<DaemonActivity> {
   try {
-    const answer = await links.request(sandboxId, {
+    const response = await links.request(sandboxId, {
       method: "GET",
       path: "/internal/activity",
       headersTimeoutMs: timeoutMs,
       bodyTimeoutMs: timeoutMs,
     });
-    const text = await readAnswerText(answer.body);
-    const said = (answer.status === 200 ? JSON.parse(text) : null) as Partial<Record<keyof DaemonActivity, unknown>> | null;
+    const text = await readAnswerText(response.body);
+    const said = (response.status === 200 ? JSON.parse(text) : null) as Partial<Record<keyof DaemonActivity, unknown>> | null;
     return {
       agentIdleMs: toAmount(said?.agentIdleMs),
       cpuMs: toAmount(said?.cpuMs),

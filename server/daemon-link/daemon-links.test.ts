@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => daemon[Symbol.asyncDispose]());
 
 describe("a daemon link", () => {
-  test("sends the token and streams the answer with its trailers", async () => {
+  test("sends the token and streams the response with its trailers", async () => {
     await daemon.serveHttp((request, response) => {
       response.setHeader("trailer", "x-exit-code");
       response.write(`${request.method} ${request.url} ${String(request.headers["x-berth-token"])}`);

@@ -20,7 +20,7 @@ describe("a daemon link", () => {
     expect(await failureOf(links.upgrade(SANDBOX, { path: "/events", headers: {} }))).toBe("sandbox_unreachable");
   });
 
-  test("fails at its deadline while the daemon floods it with interim answers", async () => {
+  test("fails at its deadline while the daemon floods it with interim responses", async () => {
     links = daemon.openLinks({ headersTimeoutMs: 300 });
     await daemon.serveRaw((socket) => {
       const timer = setInterval(() => socket.write("HTTP/1.1 102 Processing\r\n\r\n"), 20);
@@ -36,13 +36,13 @@ describe("a daemon link", () => {
     expect(await failureOf(links.upgrade(SANDBOX, { path: "/events", headers: {} }))).toBe("sandbox_unreachable");
   });
 
-  test("refuses an answer that is not HTTP", async () => {
+  test("refuses a response that is not HTTP", async () => {
     await daemon.serveRaw((socket) => socket.write("\x00\xff hello\r\n\r\n"));
     expect(await failureOf(links.request(SANDBOX, { method: "GET", path: "/health" }))).toBe("sandbox_unreachable");
     expect(await failureOf(links.upgrade(SANDBOX, { path: "/events", headers: {} }))).toBe("sandbox_unreachable");
   });
 
-  test("applies back-pressure to an answer that the caller does not read", async () => {
+  test("applies back-pressure to a response that the caller does not read", async () => {
     let sent = 0;
     await daemon.serveRaw((socket) => {
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n");
@@ -53,12 +53,12 @@ describe("a daemon link", () => {
       socket.on("drain", more);
       socket.once("data", more);
     });
-    const answer = await links.request(SANDBOX, { method: "GET", path: "/files/content?path=big" });
-    await once(answer.body, "readable");
+    const response = await links.request(SANDBOX, { method: "GET", path: "/files/content?path=big" });
+    await once(response.body, "readable");
     let before = -1;
     await expect.poll(() => before === (before = sent), { interval: 100 }).toBe(true);
     expect(sent).toBeLessThan(4_000_000);
-    answer.body.destroy();
+    response.body.destroy();
   });
 
   test.each(["000 x", "099 x", "200 OK", "304 Not Modified", "999 x"])("reports an upgrade answered with %s as 502", async (status) => {

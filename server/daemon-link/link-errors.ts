@@ -14,5 +14,5 @@ export function toLinkError(error: unknown, signal: AbortSignal | undefined): un
 
 // Reads a short answer of a daemon as text.
 export async function readAnswerText(body: Readable): Promise<string> {
-  return String(await readBody(body, MAX_TEXT_BYTES, () => unreachable("the answer is too long")));
+  return String(await readBody(body, MAX_TEXT_BYTES, () => unreachable("the response is too long")));
 }

@@ -93,8 +93,8 @@ async function startSandbox(config: Config, signal: AbortSignal): Promise<number
           : [join(RUNTIME_DIR, "bin/node"), join(dataDir, "egress", id, "proxy.sock")];
       const command = [node, "-e", ASK_PROXY, socket];
       const headers = { "content-type": "application/json" };
-      const answer = await links.request(id, { method: "POST", path: "/exec", headers, body: JSON.stringify({ command }), signal });
-      const output = await text(answer.body);
+      const response = await links.request(id, { method: "POST", path: "/exec", headers, body: JSON.stringify({ command }), signal });
+      const output = await text(response.body);
       if (!output.includes("answered")) throw new Error(`it does not reach its proxy (${output.trim().slice(0, 500)})`);
       return performance.now() - startedMs;
     } finally {

@@ -20,10 +20,10 @@ import { createOutputLimit } from "../event-loop/output-limit.ts";
 import { createRecentHolders } from "../fairness/recent-holders.ts";
 import { createSessionLinks, type SessionLinksDeps } from "./relay/session-links.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
-import { measureAnswers } from "./requests/answer-times.ts";
+import { measureResponses } from "./requests/response-times.ts";
 import { createGatewayMetrics } from "./requests/metrics.ts";
 import { refuseUpgrade, sendError } from "./requests/reply.ts";
-import { endUpgradeSpan, logInternalError, logReply } from "./requests/request-log.ts";
+import { endUpgradeSpan, logInternalError, logResponse } from "./requests/request-log.ts";
 import { createSandboxes, type SandboxesDeps } from "./sandboxes.ts";
 import { createSessionStreams } from "./session-stream.ts";
 import { createUserSettings, type SettingsStore } from "./user-settings.ts";
@@ -68,7 +68,7 @@ export interface GatewayDeps {
 export function createGateway(deps: GatewayDeps): Gateway {
   const { sessions, activity, tickets, secrets, clock, log, baseUrl, previewDomain, maxShareHours, authenticate } = deps;
   const sessionCache = createSessionCache(deps);
-  const links = createSessionLinks({ links: measureAnswers(deps.registry, deps.links), sessionCache, sessions });
+  const links = createSessionLinks({ links: measureResponses(deps.registry, deps.links), sessionCache, sessions });
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
   // A terminal's output costs more: the kernel processes it byte by byte, and it is sent in small frames. A sandbox that
   // is alone on the server may keep it busy.
@@ -113,7 +113,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     return match?.[1] === "sandboxes" ? areas.sandboxes : match ? areas.workspace : null;
   };
   const open = new Set<ServerResponse>();
-  const metrics = createGatewayMetrics(deps.registry, { sockets: sockets.count, streams: streams.count, answers: () => open.size });
+  const metrics = createGatewayMetrics(deps.registry, { sockets: sockets.count, streams: streams.count, responses: () => open.size });
   let closed = false;
   // It is the same for every request through that proxy, so it is logged once.
   let hasStrippedUpgrade = false;
@@ -135,9 +135,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
       open.add(response);
       response.once("close", () => {
         open.delete(response);
-        metrics.countReply(area?.name ?? "none", response.statusCode);
+        metrics.countResponse(area?.name ?? "none", response.statusCode);
       });
-      logReply(log, area?.name, request, response);
+      logResponse(log, area?.name, request, response);
       if (closed) replyWithError(new AppError("unavailable"));
       else if (area?.name !== "preview" && isStrippedUpgrade(request)) {
         if (!hasStrippedUpgrade) log.warn("gateway.upgrade_stripped", { message: new AppError("upgrade_required").message });

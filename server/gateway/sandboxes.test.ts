@@ -210,9 +210,9 @@ test("a socket closes within five seconds after its key is revoked", async () =>
 
 function refusalOf(socket: WebSocket): Promise<number> {
   return new Promise((resolve) => {
-    socket.on("unexpected-response", (_request, answer) => {
-      answer.resume();
-      resolve(answer.statusCode ?? 0);
+    socket.on("unexpected-response", (_request, response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
     });
     socket.on("error", () => {});
   });

@@ -149,11 +149,11 @@ describe("a viewer", () => {
 async function sender(gateway: TestGateway, headers: Record<string, string> = {}) {
   const cookie = await gateway.signIn(ADA);
   return async (method: string, path: string, body?: string) => {
-    const reply = await gateway.send(`/workspace/${gateway.sandboxId}/${path}`, {
+    const response = await gateway.send(`/workspace/${gateway.sandboxId}/${path}`, {
       method,
       headers: { cookie, origin: gateway.origin, ...headers },
       ...(body !== undefined && { body }),
     });
-    return [reply.status, reply.headers["x-error-code"]];
+    return [response.status, response.headers["x-error-code"]];
   };
 }

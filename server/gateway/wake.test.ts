@@ -59,13 +59,13 @@ describe("a paused session with autoResume", () => {
     const cookie = await gateway.signIn();
     const previewCookie = await cookieFor(gateway, 3000);
     gateway.pause();
-    const replies = [
+    const responses = [
       await gateway.send(urlOf(gateway.launchUrl())),
       await gateway.send(path(gateway, "resume"), { method: "POST", headers: { cookie, origin: gateway.origin } }),
       await gateway.send(`/sandboxes/${gateway.sandboxId}/files`, { headers: key }),
       await sendToPreview(gateway, 3000, "/", { headers: { cookie: previewCookie, accept: "text/html" } }),
     ];
-    expect(replies.map(({ status, headers }) => [status, headers["retry-after"]])).toEqual(Array(4).fill([503, "10"]));
+    expect(responses.map(({ status, headers }) => [status, headers["retry-after"]])).toEqual(Array(4).fill([503, "10"]));
   });
 
   test("is resumed by a call through sandboxUrl, but not without a key for it, to no path, and not by a WebSocket", async () => {

@@ -92,8 +92,8 @@ describe("for arbitrary input", () => {
     const method = fc.constantFrom("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "PURGE");
     await fc.assert(
       fc.asyncProperty(method, prefix, fc.webPath(), query, fc.boolean(), async (verb, first, second, search, withKey) => {
-        const answer = await app.call(verb, `/${`${first}${second}?${search}`.replace(/^\/+/, "")}`, { key: withKey ? app.key : null });
-        expect(violations(answer, answer.text, { isHead: verb === "HEAD" })).toEqual([]);
+        const response = await app.call(verb, `/${`${first}${second}?${search}`.replace(/^\/+/, "")}`, { key: withKey ? app.key : null });
+        expect(violations(response, response.text, { isHead: verb === "HEAD" })).toEqual([]);
       }),
       { numRuns: 300 },
     );

@@ -47,7 +47,7 @@ export interface OidcProviderOptions {
   allow: readonly string[];
 }
 
-const ANSWER_SECONDS = (5 * SECOND) / 1000;
+const RESPONSE_SECONDS = (5 * SECOND) / 1000;
 const MAX_NAME = 100;
 
 export function createOidcProvider({ issuer, clientId, clientSecret, redirectUri, allow }: OidcProviderOptions): OidcProvider {
@@ -67,7 +67,7 @@ export function createOidcProvider({ issuer, clientId, clientSecret, redirectUri
     const authentication = clientSecret === null ? oidc.None() : oidc.ClientSecretPost(clientSecret);
     // Checks the signature of ID tokens too, and allows http, which the configuration permits on this machine only.
     const execute = [oidc.enableNonRepudiationChecks, ...(issuer.startsWith("http:") ? [oidc.allowInsecureRequests] : [])];
-    return oidc.discovery(new URL(issuer), clientId, undefined, authentication, { timeout: ANSWER_SECONDS, execute });
+    return oidc.discovery(new URL(issuer), clientId, undefined, authentication, { timeout: RESPONSE_SECONDS, execute });
   }
 
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { onBothEngines } from "../../tests/support/databases/stores.ts";
-import { claimKey, releaseKey, releaseKeysOf, storeAnswer } from "./idempotency.ts";
+import { claimKey, releaseKey, releaseKeysOf, storeResponse } from "./idempotency.ts";
 
 const nowMs = Date.UTC(2030, 0, 1);
 
@@ -18,8 +18,8 @@ onBothEngines("idempotency keys", (databases) => {
     expect(await claimKey(store.db, claim("a"), nowMs, nowMs + 1000, nowMs + 9000)).toEqual({ is: "mine" });
     // The lease of `a` expires and `b` takes over, so the response of `a` does not count.
     expect(await claimKey(store.db, claim("b"), nowMs + 1001, nowMs + 2000, nowMs + 9000)).toEqual({ is: "mine" });
-    expect(await storeAnswer(store.db, claim("a"), { status: 201, body: "a" })).toBe(false);
-    expect(await storeAnswer(store.db, claim("b"), { status: 201, body: "b" })).toBe(true);
+    expect(await storeResponse(store.db, claim("a"), { status: 201, body: "a" })).toBe(false);
+    expect(await storeResponse(store.db, claim("b"), { status: 201, body: "b" })).toBe(true);
     await using reopened = await database.open();
     expect(await claimKey(reopened.db, claim("c"), nowMs + 3000, nowMs + 4000, nowMs + 9000)).toEqual({
       is: "done",
@@ -37,7 +37,7 @@ onBothEngines("idempotency keys", (databases) => {
     const [answered, unanswered, others] = ["answered", "unanswered", "others"];
     for (const scope of [answered, unanswered]) await take(scope, "here/1");
     await take(others, "here-too/1");
-    await storeAnswer(store.db, { partnerId: "acme", scope: answered, fingerprint: "f", owner: "here/1" }, { status: 201, body: "" });
+    await storeResponse(store.db, { partnerId: "acme", scope: answered, fingerprint: "f", owner: "here/1" }, { status: 201, body: "" });
     await releaseKeysOf(store.db, "here");
     expect([await take(answered, "here/2"), await take(unanswered, "here/2"), await take(others, "here/2")]).toEqual([
       "done",

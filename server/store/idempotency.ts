@@ -46,8 +46,12 @@ export async function claimKey(db: Db, claim: Claim, nowMs: number, leaseUntil: 
 }
 
 // False: another request has taken the key over, so this response does not count.
-export async function storeAnswer(db: Db, claim: Claim, answer: { status: number; body: string; expiresAt?: number }): Promise<boolean> {
-  const { status, body, expiresAt } = answer;
+export async function storeResponse(
+  db: Db,
+  claim: Claim,
+  response: { status: number; body: string; expiresAt?: number },
+): Promise<boolean> {
+  const { status, body, expiresAt } = response;
   const stored = await db
     .updateTable("idempotency")
     .set({ status, body, ...(expiresAt !== undefined && { expires_at: expiresAt }) })

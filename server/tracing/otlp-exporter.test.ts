@@ -105,7 +105,7 @@ test("if a collector refuses, redirects or does not exist, only the spans are lo
   expect(JSON.stringify(logged)).not.toContain("SECRET");
 });
 
-test("a collector that never ends its answer does not hold up the next batch", async () => {
+test("a collector that never ends its response does not hold up the next batch", async () => {
   let calls = 0;
   const url = await listen((request, response) => {
     request.resume();

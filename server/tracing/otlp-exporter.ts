@@ -44,7 +44,7 @@ const MAX_QUEUE = 2048;
 const MAX_BATCH = 256;
 const ATTEMPTS = 3;
 const RETRYABLE = new Set([429, 502, 503, 504]);
-const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 const LOG_EVERY_MS = 60_000;
 const WORK = { name: "trace export" };
 
@@ -88,10 +88,10 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
   // null if the collector took it, else why not.
   async function sendBatch(body: string | Buffer): Promise<string | null> {
     for (let attempt = 1; ; attempt++) {
-      const answer = await post(body);
-      if (answer.status !== null && answer.status >= 200 && answer.status < 300) return null;
-      const mayRetry = answer.status === null || RETRYABLE.has(answer.status);
-      if (!mayRetry || attempt === ATTEMPTS || closing.signal.aborted) return answer.failure;
+      const result = await post(body);
+      if (result.status !== null && result.status >= 200 && result.status < 300) return null;
+      const mayRetry = result.status === null || RETRYABLE.has(result.status);
+      if (!mayRetry || attempt === ATTEMPTS || closing.signal.aborted) return result.failure;
       await sleep(delayMs * 2 ** (attempt - 1), undefined, { signal: closing.signal, ref: false }).catch(() => {});
     }
   }
@@ -99,7 +99,7 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
   async function post(body: string | Buffer): Promise<{ status: number | null; failure: string }> {
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), closing.signal]);
     try {
-      const answer = await agent.request({
+      const response = await agent.request({
         origin,
         path: `${pathname}${search}`,
         method: "POST",
@@ -107,9 +107,9 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
         body,
         signal,
       });
-      // The content does not matter, but the connection can be used again only after the end of the answer.
-      await answer.body.dump({ limit: MAX_ANSWER_BYTES, signal }).catch(() => {});
-      return { status: answer.statusCode, failure: `status ${answer.statusCode}` };
+      // The content does not matter, but the connection can be used again only after the end of the response.
+      await response.body.dump({ limit: MAX_RESPONSE_BYTES, signal }).catch(() => {});
+      return { status: response.statusCode, failure: `status ${response.statusCode}` };
     } catch (error) {
       return { status: null, failure: errorType(error) };
     }

@@ -80,8 +80,8 @@ function testAgent(agent: TestAgent): void {
 
   // Runs the script in a new conversation, with all permissions.
   async function runTurn() {
-    const reply = await running.daemon.fetch("/agent/prompt", { method: "POST", body: { text: "Go", permissions: "allow" } });
-    const [, id = ""] = /"id":"(conv_[0-9a-f]+)"/.exec(reply.text) ?? [];
+    const response = await running.daemon.fetch("/agent/prompt", { method: "POST", body: { text: "Go", permissions: "allow" } });
+    const [, id = ""] = /"id":"(conv_[0-9a-f]+)"/.exec(response.text) ?? [];
     const panel = await openPanel(running.daemon, id);
     await panel.sees("user");
     const changes = panel.items().find((item) => item.kind === "changes");

@@ -50,8 +50,8 @@ describe("requests to a sandbox during pause and resume", () => {
 
   test("a pause ends the response of a command with an error, and the command goes on after the resume", async () => {
     // More output than a pipe holds, so that a command whose output is not read would stand still.
-    const answer = await exec("echo started; while [ ! -e go ]; do sleep 0.1; done; head -c 1000000 /dev/zero; echo done > result");
-    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    const response = await exec("echo started; while [ ! -e go ]; do sleep 0.1; done; head -c 1000000 /dev/zero; echo done > result");
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     expect((await reader.read()).value).toContain("started");
     expect((await change("pause")).status).toBe(200);
     let rest = "";
@@ -63,8 +63,8 @@ describe("requests to a sandbox during pause and resume", () => {
   });
 
   test("a pause does not count for the timeout of a command, and the timeout still ends it", async () => {
-    const answer = await exec("echo $$ > pid; echo started; sleep 600", { timeoutMs: 3_000 }, "?format=text");
-    const reading = answer.text();
+    const response = await exec("echo $$ > pid; echo started; sleep 600", { timeoutMs: 3_000 }, "?format=text");
+    const reading = response.text();
     await expect.poll(() => berth.api.readFile(session.sandboxId, "pid")).not.toBeNull();
     await change("pause");
     expect(await reading).toContain("The session was paused");
@@ -79,13 +79,13 @@ describe("requests to a sandbox during pause and resume", () => {
     await change("pause");
     await change("resume");
     const caller = new AbortController();
-    const answer = await fetch(`${session.sandboxUrl}/exec`, {
+    const response = await fetch(`${session.sandboxUrl}/exec`, {
       method: "POST",
       headers: { authorization: `Bearer ${berth.key}`, "content-type": "application/json" },
       body: JSON.stringify({ command: "echo $$ > pid; echo started; sleep 600" }),
       signal: caller.signal,
     });
-    await answer.body!.getReader().read();
+    await response.body!.getReader().read();
     caller.abort();
     const isAlive = async () => (await berth.api.exec(session.sandboxId, "kill -0 $(cat pid) && echo yes || echo no")).stdout.trim();
     await expect.poll(isAlive).toBe("no");

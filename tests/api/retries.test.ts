@@ -41,10 +41,10 @@ async function sendAndCut(idempotencyKey: string, afterMs: number): Promise<void
 
 async function createUntilDone(idempotencyKey: string): Promise<string> {
   for (;;) {
-    const answer = await berth.api
+    const response = await berth.api
       .call("POST", "/api/b2b/sessions", { externalUserId: "user-1" }, { "idempotency-key": idempotencyKey })
       .catch(() => null);
-    if (answer?.status === 201) return (answer.body as { sandboxId: string }).sandboxId;
+    if (response?.status === 201) return (response.body as { sandboxId: string }).sandboxId;
     await delay(100);
   }
 }

@@ -17,12 +17,12 @@ function suite(driver: string): void {
   afterAll(() => server[Symbol.asyncDispose]());
 
   const call = async <Body>(method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
-    const answer = await fetch(`${server.url}/api/b2b${path}`, {
+    const response = await fetch(`${server.url}/api/b2b${path}`, {
       method,
       headers: { authorization: `Bearer ${server.key}`, "content-type": "application/json", ...headers },
       ...(body && { body: JSON.stringify(body) }),
     });
-    return { status: answer.status, body: (await answer.json()) as Body, replayed: answer.headers.get("idempotent-replayed") };
+    return { status: response.status, body: (await response.json()) as Body, replayed: response.headers.get("idempotent-replayed") };
   };
   const create = (body: object = {}) => call<SessionRead>("POST", "/sessions", { externalUserId: "ada", autoStartAgent: false, ...body });
   const details = async (id: string) => (await call<SessionRead>("GET", `/sessions/${id}?expand=details`)).body;

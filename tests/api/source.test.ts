@@ -55,9 +55,9 @@ function suite(driver: string, { node, memory }: { node: string; memory: boolean
   afterAll(() => server[Symbol.asyncDispose]());
 
   async function create(body: object, query = "?wait=source"): Promise<Session> {
-    const answer = await server.api.call("POST", `/api/b2b/sessions${query}`, { externalUserId: "ada", autoStartAgent: false, ...body });
-    expect(answer).toMatchObject({ status: 201 });
-    return berth.sessions.get((answer.body as Session).sessionId);
+    const response = await server.api.call("POST", `/api/b2b/sessions${query}`, { externalUserId: "ada", autoStartAgent: false, ...body });
+    expect(response).toMatchObject({ status: 201 });
+    return berth.sessions.get((response.body as Session).sessionId);
   }
 
   async function eventsOf(session: Session): Promise<BerthEvent[]> {

@@ -48,10 +48,10 @@ describeWith(await machine.oci(), "work of a call", () => {
     const counts = new Map<string, string[][]>();
     const count = async (name: string, method: string, path: string, body?: object) => {
       truncateSync(file);
-      const answer = await berth.api.call(method, `/api/b2b/sessions${path}`, body);
-      expect(answer.status).toBeLessThan(300);
+      const response = await berth.api.call(method, `/api/b2b/sessions${path}`, body);
+      expect(response.status).toBeLessThan(300);
       counts.set(name, [...(counts.get(name) ?? []), readFileSync(file, "utf8").split("\n")]);
-      return answer.body as { sessionId: string };
+      return response.body as { sessionId: string };
     };
     const least = () => Object.fromEntries([...counts].map(([name, rounds]) => [name, leastWork(rounds)]));
     const findGrown = (work = least()) =>
@@ -76,7 +76,7 @@ describeWith(await machine.oci(), "work of a call", () => {
 const KINDS = ["queries", "syncs", "programs"] as const;
 
 // These depend on the time: a create that waits for its sandbox looks for a warm one meanwhile, cached keys expire, and webhooks are
-// sent and the disks of destroyed sandboxes unmounted after the answer.
+// sent and the disks of destroyed sandboxes unmounted after the response.
 const TIMED = /select "id" from "sessions" where "state" = \? and "template"|data_version|from "keys"|webhook_|program umount/;
 
 function leastWork(rounds: readonly (readonly string[])[]): Work {

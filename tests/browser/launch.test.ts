@@ -87,8 +87,8 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     const sessions = [session, await suite.berth.api.create()];
     for (const each of sessions) await page.goto(await launchUrl(suite, each));
     for (const { sandboxId } of sessions) {
-      const answer = await page.goto(`${suite.berth.url}/workspace/${sandboxId}/session`);
-      expect(await answer!.json()).toMatchObject({ sandboxId, status: "running" });
+      const response = await page.goto(`${suite.berth.url}/workspace/${sandboxId}/session`);
+      expect(await response!.json()).toMatchObject({ sandboxId, status: "running" });
     }
   });
 

@@ -29,14 +29,14 @@ describeOnSharedServer("the preview of a development server", (suite) => {
   // Creates a preview link like the ports panel.
   const linkTo = (port: number, path = "/"): Promise<PreviewLink> =>
     workspace.evaluate(
-      ([address, body]) => fetch(address!, { method: "POST", body: body! }).then((answer) => answer.json() as Promise<PreviewLink>),
+      ([address, body]) => fetch(address!, { method: "POST", body: body! }).then((response) => response.json() as Promise<PreviewLink>),
       [`/workspace/${session.sandboxId}/preview`, JSON.stringify({ port, path })],
     );
 
   test("shows a waiting page until a server listens, then shows the server", async () => {
     const page = await workspace.context().newPage();
-    const answer = await page.goto((await linkTo(5173)).url);
-    expect([answer!.status(), await page.locator("h1").textContent()]).toEqual([502, "No server is listening on this port"]);
+    const response = await page.goto((await linkTo(5173)).url);
+    expect([response!.status(), await page.locator("h1").textContent()]).toEqual([502, "No server is listening on this port"]);
     await suite.berth.api.exec(session.sandboxId, `(${VITE} >vite.log 2>&1 &)`);
     // Vite may take half a minute to start in a sandbox while other tests run.
     const greeting = () =>

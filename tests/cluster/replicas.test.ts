@@ -123,8 +123,8 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, { missing
       for (const api of all) await api.exec(session.sandboxId, "echo kept > note");
       expect((await all[2]!.call("POST", `${path}/pause`)).status).toBe(200);
       const files = `/sandboxes/${session.sandboxId}/files/content?path=note`;
-      const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => all[i % 3]!.call("GET", files)));
-      expect(new Set(answers.map(({ status, body }) => `${status} ${String(body).trim()}`))).toEqual(new Set(["200 kept"]));
+      const responses = await Promise.all(Array.from({ length: 30 }, (_, i) => all[i % 3]!.call("GET", files)));
+      expect(new Set(responses.map(({ status, body }) => `${status} ${String(body).trim()}`))).toEqual(new Set(["200 kept"]));
       const { data } = (await all[1]!.call("GET", "/api/b2b/events?limit=100")).body as {
         data: { type: string; data: { sessionId: string } }[];
       };

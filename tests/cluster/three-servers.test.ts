@@ -112,10 +112,10 @@ test("when servers are killed in turn under load, every acknowledged session kee
   const settled = async () => {
     const wrong: string[] = [];
     for (const [id, status] of acknowledged) {
-      const answer = await api.call("GET", `/api/b2b/sessions/${id}`);
-      const now = (answer.body as { status?: string }).status ?? "";
-      if (answer.status !== 200 || order.indexOf(now) < order.indexOf(status))
-        wrong.push(`${id} was ${status}, is ${answer.status} ${now}`);
+      const response = await api.call("GET", `/api/b2b/sessions/${id}`);
+      const now = (response.body as { status?: string }).status ?? "";
+      if (response.status !== 200 || order.indexOf(now) < order.indexOf(status))
+        wrong.push(`${id} was ${status}, is ${response.status} ${now}`);
     }
     const stuck = await store.db.selectFrom("sessions").select(["id", "state"]).where("lease_until", "is not", null).execute();
     return [...wrong, ...stuck.map((row) => `${row.id} is stuck in ${row.state}`)];

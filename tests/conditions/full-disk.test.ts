@@ -40,8 +40,8 @@ describeWith([machine.root, await machine.oci()], "a host whose disk runs full",
   const exec = (session: Session, command: string) => call("POST", `/sandboxes/${session.sandboxId}/exec`, { command });
   const upload = async (session: Session) => {
     const url = `${berth.url}/sandboxes/${session.sandboxId}/files/content?path=uploaded.txt`;
-    const answer = await fetch(url, { method: "PUT", headers: { authorization: `Bearer ${berth.key}` }, body: "uploaded" });
-    return { status: answer.status, code: answer.headers.get("x-error-code"), text: await answer.text() };
+    const response = await fetch(url, { method: "PUT", headers: { authorization: `Bearer ${berth.key}` }, body: "uploaded" });
+    return { status: response.status, code: response.headers.get("x-error-code"), text: await response.text() };
   };
   const resume = (session: Session) => expect.poll(() => call("POST", at(session, "/resume"))).toMatchObject({ status: 200 });
   const imageOf = ({ sandboxId }: Session) => join(berth.dataDir, "sandboxes", sandboxId, "volume.img");

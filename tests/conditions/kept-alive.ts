@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Berth } from "../support/servers/berth.ts";
 
 export interface StopCount {
-  // Counts the answers of each status.
+  // Counts the responses of each status.
   answers: Record<number, number>;
   // Requests that got none, by the code of their error. A refused connection is not one: the server is gone, and nothing was sent.
   failures: Record<string, number>;

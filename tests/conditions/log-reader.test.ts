@@ -14,9 +14,9 @@ const PARALLEL = 50;
 async function request(server: NpmStart, count: number): Promise<void> {
   const statuses = new Set<number>();
   const send = async () => {
-    const answer = await fetch(`${server.url}/unknown`, { signal: AbortSignal.timeout(10_000) });
-    await answer.body?.cancel();
-    statuses.add(answer.status);
+    const response = await fetch(`${server.url}/unknown`, { signal: AbortSignal.timeout(10_000) });
+    await response.body?.cancel();
+    statuses.add(response.status);
   };
   for (let at = 0; at < count; at += PARALLEL) await Promise.all(Array.from({ length: PARALLEL }, send));
   expect([...statuses]).toEqual([404]);

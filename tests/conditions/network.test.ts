@@ -7,10 +7,10 @@ import { shareBerth } from "../support/servers/shared-berth.ts";
 test("a WebSocket without the headers that a proxy removed is answered with what the proxy has to do", async () => {
   const { url } = await shareBerth();
   const headers = { "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-version": "13" };
-  const [answer] = (await once(get(`${url}/workspace/sbx_1/api/terminals/1`, { headers }), "response")) as [IncomingMessage];
-  expect(answer.statusCode).toBe(426);
-  expect(answer.headers["x-error-code"]).toBe("upgrade_required");
-  expect(await json(answer)).toEqual({
+  const [response] = (await once(get(`${url}/workspace/sbx_1/api/terminals/1`, { headers }), "response")) as [IncomingMessage];
+  expect(response.statusCode).toBe(426);
+  expect(response.headers["x-error-code"]).toBe("upgrade_required");
+  expect(await json(response)).toEqual({
     error: "This is a WebSocket. The proxy in front of the server must pass on the headers Upgrade and Connection",
   });
 });

@@ -39,8 +39,8 @@ const inspect = ({ services, session }: Started) => services.driver.inspect(sess
 async function run({ services }: Started, { sandboxId }: SessionView, command: string): Promise<string> {
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify({ command });
-  const answer = await services.links.request(sandboxId, { method: "POST", path: "/exec", headers, body });
-  return await answer.body.reduce((text: string, chunk) => text + String(chunk), "");
+  const response = await services.links.request(sandboxId, { method: "POST", path: "/exec", headers, body });
+  return await response.body.reduce((text: string, chunk) => text + String(chunk), "");
 }
 
 describe.each([

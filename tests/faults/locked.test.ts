@@ -20,8 +20,8 @@ test("while the database is locked, writing calls fail with store_unavailable, a
       expect((await berth.api.exec(session.sandboxId, "echo here")).stdout).toBe("here\n");
       expect((await berth.api.call("GET", "/healthz")).status).toBe(200);
       const meanwhile = answered;
-      for (const answer of await Promise.all(refused))
-        expect(answer).toMatchObject({ status: 503, body: { error: "The database does not answer" } });
+      for (const response of await Promise.all(refused))
+        expect(response).toMatchObject({ status: 503, body: { error: "The database does not answer" } });
       return meanwhile;
     };
     // A write waits for five seconds. If the machine stalls for that long, the next attempt decides.

@@ -37,9 +37,9 @@ testWith(
     disk.fill();
     await expect.poll(async () => (await berth.api.call("GET", "/readyz")).body).toMatchObject({ status: "degraded" });
     for (let i = 0; i < 3; i++) {
-      const answer = await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" });
-      expect({ status: answer.status, code: answer.headers.get("x-error-code") }).toEqual({ status: 507, code: "server_disk_full" });
-      expect(answer.body).toEqual({ error: expect.any(String) });
+      const response = await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" });
+      expect({ status: response.status, code: response.headers.get("x-error-code") }).toEqual({ status: 507, code: "server_disk_full" });
+      expect(response.body).toEqual({ error: expect.any(String) });
     }
     expect(readdirSync(join(dataDir, "sandboxes"))).toEqual([before.sandboxId]);
     // A plain process gets the error of the full disk itself, so its session is not paused.

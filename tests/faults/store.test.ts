@@ -37,9 +37,13 @@ test("while the database is down every call fails with store_unavailable, and wo
     ["POST", "/api/b2b/sessions"],
   ] as const;
   for (const [method, path] of calls) {
-    const answer = await berth.api.call(method, path, method === "POST" && path.endsWith("sessions") ? { externalUserId: "u" } : undefined);
-    expect({ path, status: answer.status }).toEqual({ path, status: 503 });
-    expect(answer.body).toEqual({ error: "The database does not answer" });
+    const response = await berth.api.call(
+      method,
+      path,
+      method === "POST" && path.endsWith("sessions") ? { externalUserId: "u" } : undefined,
+    );
+    expect({ path, status: response.status }).toEqual({ path, status: 503 });
+    expect(response.body).toEqual({ error: "The database does not answer" });
   }
   expect((await berth.api.call("GET", "/readyz")).status).toBe(503);
   expect((await berth.api.call("GET", "/healthz")).status).toBe(200);

@@ -164,8 +164,8 @@ async function replaceDaemon({ api, dataDir }: Berth, { sessionId, sandboxId }: 
 async function signIn({ api }: Berth, { sessionId }: Session): Promise<{ cookie: string; launchQuery: string }> {
   const { body } = await must(api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`));
   const { url } = body as { url: string };
-  const answer = await fetch(url, { redirect: "manual" });
-  return { cookie: cookiesOf(answer.headers.getSetCookie()), launchQuery: new URL(url).search };
+  const response = await fetch(url, { redirect: "manual" });
+  return { cookie: cookiesOf(response.headers.getSetCookie()), launchQuery: new URL(url).search };
 }
 
 const cookiesOf = (lines: string[]): string => lines.map((line) => line.split(";")[0]).join("; ");
@@ -179,11 +179,11 @@ async function openPreview(berth: Berth, session: Session): Promise<BerthWorld["
   });
   const { host, port, pathname, search } = new URL(((await asked.json()) as { url: string }).url);
   // Some resolvers do not know names below localhost.
-  const [answer] = (await once(get({ host: "127.0.0.1", port, path: pathname + search, headers: { host } }), "response")) as [
+  const [response] = (await once(get({ host: "127.0.0.1", port, path: pathname + search, headers: { host } }), "response")) as [
     IncomingMessage,
   ];
-  answer.resume();
-  return { host, cookie: cookiesOf(answer.headers["set-cookie"] ?? []) };
+  response.resume();
+  return { host, cookie: cookiesOf(response.headers["set-cookie"] ?? []) };
 }
 
 async function must<Answer extends { status: number; body: unknown }>(asked: Promise<Answer>): Promise<Answer> {

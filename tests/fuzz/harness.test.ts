@@ -47,9 +47,9 @@ const targetsFor = (paths: string[]) => (world: FaultyWorld) => [
     workers: 4,
     deadlineMs: 3_000,
     async run({ path, padding }, { signal }) {
-      const answer = await fetch(`${world.url}${path}?${encodeURIComponent(padding)}`, { signal }).catch(() => undefined);
-      await answer?.text();
-      return answer?.status === 500 ? { kind: "5xx", sentence: "500" } : undefined;
+      const response = await fetch(`${world.url}${path}?${encodeURIComponent(padding)}`, { signal }).catch(() => undefined);
+      await response?.text();
+      return response?.status === 500 ? { kind: "5xx", sentence: "500" } : undefined;
     },
   }),
 ];

@@ -163,19 +163,19 @@ while True:
     });
 
     test("an endless body uses no memory of the server while it is not read, and ends when the reader leaves", async () => {
-      const answer = await get("/endless-body", { headersTimeoutMs: 20_000 });
+      const response = await get("/endless-body", { headersTimeoutMs: 20_000 });
       const before = process.memoryUsage().rss;
       await sleep(500);
       expect(process.memoryUsage().rss - before).toBeLessThan(64 * MiB);
-      answer.body.destroy();
+      response.body.destroy();
       await expect(links.stop(sandbox.id, AbortSignal.timeout(30_000))).rejects.toMatchObject({ code: "sandbox_unreachable" });
     });
 
     test("a compressed response is not decompressed", async () => {
-      const answer = await get("/compressed", { headersTimeoutMs: 40_000, bodyTimeoutMs: 40_000 });
+      const response = await get("/compressed", { headersTimeoutMs: 40_000, bodyTimeoutMs: 40_000 });
       let bytes = 0;
-      for await (const chunk of answer.body as AsyncIterable<Buffer>) bytes += chunk.length;
-      expect(bytes).toBe(Number(answer.headers["content-length"]));
+      for await (const chunk of response.body as AsyncIterable<Buffer>) bytes += chunk.length;
+      expect(bytes).toBe(Number(response.headers["content-length"]));
       expect(bytes).toBeLessThan(5 * MiB);
     });
 

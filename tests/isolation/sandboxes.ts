@@ -64,8 +64,8 @@ export async function openSandboxes({ allow = [] }: { allow?: string[] } = {}): 
   async function exec(id: SandboxId, command: string | string[], stdin: string, timeoutMs: number): Promise<Outcome> {
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ command, stdin, timeoutMs });
-    const answer = await links.request(id, { method: "POST", path: "/exec", headers, body, bodyTimeoutMs: timeoutMs + 5_000 });
-    const lines = (await text(answer.body)).trim().split("\n");
+    const response = await links.request(id, { method: "POST", path: "/exec", headers, body, bodyTimeoutMs: timeoutMs + 5_000 });
+    const lines = (await text(response.body)).trim().split("\n");
     const events = lines.map((line) => JSON.parse(line) as ExecEvent);
     const output = events.map((event) => (event.type === "stdout" || event.type === "stderr" ? event.data : "")).join("");
     const last = events.at(-1);

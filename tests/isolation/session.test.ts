@@ -27,8 +27,8 @@ describeWith(missing, "a session of the real server", () => {
 
   async function exec(command: string, { sandboxUrl }: Session = session): Promise<string> {
     const headers = { authorization: `Bearer ${berth.key}`, "content-type": "application/json" };
-    const answer = await fetch(`${sandboxUrl}/exec?format=text`, { method: "POST", headers, body: JSON.stringify({ command }) });
-    return await answer.text();
+    const response = await fetch(`${sandboxUrl}/exec?format=text`, { method: "POST", headers, body: JSON.stringify({ command }) });
+    return await response.text();
   }
 
   test("the server chooses the oci driver and logs the reason", () => {

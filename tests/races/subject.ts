@@ -68,10 +68,10 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
   let created = new Set<string>();
 
   async function send(url: string, init: RequestInit): Promise<{ answer: string; text: string; status: number; headers: Headers }> {
-    const reply = await fetch(url, { redirect: "manual", ...init });
-    const code = reply.headers.get("x-error-code");
-    const text = await reply.text();
-    return { answer: [reply.status, code].filter(Boolean).join(" "), text, status: reply.status, headers: reply.headers };
+    const response = await fetch(url, { redirect: "manual", ...init });
+    const code = response.headers.get("x-error-code");
+    const text = await response.text();
+    return { answer: [response.status, code].filter(Boolean).join(" "), text, status: response.status, headers: response.headers };
   }
 
   const sendJson = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>

@@ -47,7 +47,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-// Every input is measured with everything that it causes, such as the server's answer and rendering. The save after a key has its own row.
+// Every input is measured with everything that it causes, such as the server's response and rendering. The save after a key has its own row.
 // The mouse is used directly, because a locator's own checks run in the page too.
 async function* use(page: Page, waitMs: number): AsyncGenerator<[string, number]> {
   const during = await createMeter(page);

@@ -18,7 +18,7 @@ export function explainGit(error: unknown, { url, ref, hasCredential }: SetupRep
   return `git failed: ${lastLine(text)}`;
 }
 
-// Whether another try may succeed: the connection ended before an answer, or in the middle of one.
+// Whether another try may succeed: the connection ended before a response, or in the middle of one.
 export const isLostConnection = (error: unknown): boolean =>
   error instanceof GitFailure && /Empty reply|Connection reset|Recv failure|unexpected disconnect|early EOF|RPC failed/.test(error.message);
 

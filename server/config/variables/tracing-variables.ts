@@ -35,7 +35,7 @@ export const TRACING_VARIABLES = {
     name: "OTEL_EXPORTER_OTLP_TIMEOUT",
     kind: wholeNumber(1, 60_000),
     default: 10_000,
-    help: "Milliseconds that the collector has for its answer. `0` is refused.",
+    help: "Milliseconds that the collector has for its response. `0` is refused.",
   }),
   spanDelayMs: variable({
     name: "OTEL_BSP_SCHEDULE_DELAY",

@@ -6,7 +6,7 @@ import { readBody } from "../../bounded-io/read-body.ts";
 // `sandbox_failed` or `capacity_reached` if it refuses. All our calls are idempotent, so a call whose connection breaks, because
 // the Engine restarts, is retried once.
 export interface Engine extends AsyncDisposable {
-  call(request: EngineRequest): Promise<EngineAnswer>;
+  call(request: EngineRequest): Promise<EngineResponse>;
 }
 
 export interface EngineRequest {
@@ -23,7 +23,7 @@ export interface EngineRequest {
   signal?: AbortSignal;
 }
 
-export interface EngineAnswer {
+export interface EngineResponse {
   status: number;
   // The parsed value if it is JSON, otherwise the text.
   body: unknown;
@@ -31,7 +31,7 @@ export interface EngineAnswer {
 
 // The API version that this code is written for. Newer Engines support older versions down to their minimum.
 const NEWEST_VERSION = "1.51";
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 export function createEngine(socketPath: string): Engine {
   const pool = new Pool("http://docker", { socketPath, connections: 32, pipelining: 1, connectTimeout: 5_000, bodyTimeout: 60_000 });
@@ -52,7 +52,7 @@ export function createEngine(socketPath: string): Engine {
     return chooseVersion(ApiVersion, MinAPIVersion);
   }
 
-  async function send(request: EngineRequest, prefix: string): Promise<EngineAnswer> {
+  async function send(request: EngineRequest, prefix: string): Promise<EngineResponse> {
     const { method, path, query, body, tar, timeoutMs = 30_000, signal } = request;
     const search = query ? `?${new URLSearchParams(query).toString()}` : "";
     const payload = tar ?? (body === undefined ? null : JSON.stringify(body));
@@ -67,12 +67,12 @@ export function createEngine(socketPath: string): Engine {
     return { status: response.statusCode, body: await read(response) };
   }
 
-  async function call(request: EngineRequest): Promise<EngineAnswer> {
+  async function call(request: EngineRequest): Promise<EngineResponse> {
     for (let tries = 1; ; tries++) {
       try {
-        const answer = await send(request, `/v${await negotiatedVersion()}`);
-        if (answer.status >= 400 && !request.accept?.includes(answer.status)) throw refusal(request, answer);
-        return answer;
+        const response = await send(request, `/v${await negotiatedVersion()}`);
+        if (response.status >= 400 && !request.accept?.includes(response.status)) throw refusal(request, response);
+        return response;
       } catch (error) {
         if (error instanceof AppError) throw error;
         request.signal?.throwIfAborted();
@@ -99,11 +99,11 @@ export function chooseVersion(newestOfEngine: string, oldestOfEngine = "1.24"): 
 const isOlder = (a: string, b: string) => Number(a.split(".")[1]) < Number(b.split(".")[1]);
 
 async function read(response: Dispatcher.ResponseData): Promise<unknown> {
-  const text = String(await readBody(response.body, MAX_ANSWER_BYTES, () => new Error("the Engine's answer is larger than 16 MiB")));
+  const text = String(await readBody(response.body, MAX_RESPONSE_BYTES, () => new Error("the Engine's response is larger than 16 MiB")));
   return String(response.headers["content-type"]).startsWith("application/json") && text !== "" ? parseIfJson(text) : text;
 }
 
-// The answer of a pull is one JSON value per line, which is not valid JSON as a whole.
+// The response of a pull is one JSON value per line, which is not valid JSON as a whole.
 function parseIfJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -112,7 +112,7 @@ function parseIfJson(text: string): unknown {
   }
 }
 
-function refusal({ method, path }: EngineRequest, { status, body }: EngineAnswer): AppError {
+function refusal({ method, path }: EngineRequest, { status, body }: EngineResponse): AppError {
   const message = messageOf(body);
   const cause = new Error(`docker: ${method} ${path}: ${status} ${message}`);
   return new AppError(/no space left|cannot allocate memory/i.test(message) ? "capacity_reached" : "sandbox_failed", { cause });

@@ -166,7 +166,7 @@ export function createContainers(options: ContainersOptions): Containers {
   // replace the folder, only change its content.
   const socketFolderOf = (id: SandboxId, pid: number) => (kind.opaque ? controlFolderOf(folderOf(id)) : `/proc/${pid}/root/run/berth`);
 
-  async function awaitAnswer(id: SandboxId, signal: AbortSignal): Promise<void> {
+  async function awaitResponse(id: SandboxId, signal: AbortSignal): Promise<void> {
     const pid = initPidOf(id);
     const socketFolder = pid === undefined ? undefined : socketFolderOf(id, pid);
     const alive = () => isAlive(id);
@@ -196,10 +196,10 @@ export function createContainers(options: ContainersOptions): Containers {
       const create = { source: snapshots.sourceOf(spec.snapshot) };
       await launchContainer(launchDeps, spec, files === "new" ? { ...folders, create } : folders, signal);
       if (!kind.opaque) checkMounts(spec);
-      await awaitAnswer(id, signal);
+      await awaitResponse(id, signal);
     },
 
-    awaitDaemon: awaitAnswer,
+    awaitDaemon: awaitResponse,
     freeze: (id, signal) => cgroups.freeze(id, signal),
     thaw: (id) => cgroups.thaw(id),
 

@@ -130,11 +130,11 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
   async function start(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
     const { exited } = await startDaemon(spec, snapshotFlags(runtimeDir), signal);
     try {
-      await awaitAnswer(spec.id, signal);
+      await awaitResponse(spec.id, signal);
     } catch (error) {
       if (!isAppError(error, "sandbox_failed") || (await exited) !== OTHER_MACHINE) throw error;
       await startDaemon(spec, [], signal);
-      await awaitAnswer(spec.id, signal);
+      await awaitResponse(spec.id, signal);
     }
   }
 
@@ -180,7 +180,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
     return { exited };
   }
 
-  const awaitAnswer = (id: SandboxId, signal: AbortSignal) =>
+  const awaitResponse = (id: SandboxId, signal: AbortSignal) =>
     awaitDaemon(
       {
         dial: (bounded) => dial(id, bounded),
@@ -249,7 +249,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
         const daemon = await findDaemon(spec.id);
         if (daemon) {
           signalAll(findProcesses(spec.id, daemon), "SIGCONT");
-          await awaitAnswer(spec.id, signal);
+          await awaitResponse(spec.id, signal);
           return { restarted: false };
         }
         if (!existsSync(pathsOf(spec.id).workspace)) throw new AppError("disk_missing");

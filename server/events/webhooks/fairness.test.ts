@@ -165,9 +165,9 @@ describe("tests and redeliveries", () => {
     await using hanging = await startRawReceiver(() => {});
     const id = await createHook(hanging.url);
     const test = () => app.call("POST", `/api/b2b/webhooks/${id}/test`);
-    const answers = await Promise.all(Array.from({ length: 30 }, test));
-    expect(answers.filter(({ status }) => status === 202)).toHaveLength(10);
-    const refused = answers.find(({ status }) => status !== 202)!;
+    const responses = await Promise.all(Array.from({ length: 30 }, test));
+    expect(responses.filter(({ status }) => status === 202)).toHaveLength(10);
+    const refused = responses.find(({ status }) => status !== 202)!;
     expect([refused.status, refused.headers.get("x-error-code"), refused.headers.get("retry-after")]).toEqual([
       429,
       "webhook_queue_full",

@@ -24,7 +24,7 @@ export interface WebhooksDeps extends LaneRunnerDeps {
 
 const TICK_MS = SECOND;
 const PURGE_MS = MINUTE;
-// The caller whose change wakes us gets its answer first, and many changes at once need one check.
+// The caller whose change wakes us gets its response first, and many changes at once need one check.
 const GATHER_MS = 20;
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {

@@ -136,13 +136,13 @@ describe("the workspace's URL", () => {
 });
 
 // Also checks what all pages have in common.
-function statusAndTitle(reply: Reply): [number, string | undefined] {
-  expect(reply.headers).toMatchObject({
+function statusAndTitle(response: Reply): [number, string | undefined] {
+  expect(response.headers).toMatchObject({
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   });
-  expect(reply.headers["content-security-policy"]).toMatch(/^default-src 'none'; style-src 'sha256-/);
-  expect(reply.body).not.toContain("<script");
-  return [reply.status, /<h1>(.*)<\/h1>/.exec(reply.body)?.[1]];
+  expect(response.headers["content-security-policy"]).toMatch(/^default-src 'none'; style-src 'sha256-/);
+  expect(response.body).not.toContain("<script");
+  return [response.status, /<h1>(.*)<\/h1>/.exec(response.body)?.[1]];
 }

@@ -79,9 +79,9 @@ export function createSessionLinks({ links, sessionCache, sessions }: SessionLin
   return {
     request: (sandboxId, request) =>
       whileRunning(sandboxId, request.signal, async (signal) => {
-        const answer = await links.request(sandboxId, { ...request, signal });
-        if (!isRefusedBeforePause(answer)) return answer;
-        answer.body.destroy();
+        const response = await links.request(sandboxId, { ...request, signal });
+        if (!isRefusedBeforePause(response)) return response;
+        response.body.destroy();
         throw new AppError("session_paused");
       }),
     upgrade: (sandboxId, upgrade) => whileRunning(sandboxId, upgrade.signal, (signal) => links.upgrade(sandboxId, { ...upgrade, signal })),

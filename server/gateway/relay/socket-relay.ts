@@ -29,7 +29,7 @@ export interface SocketUpgrade {
   headers: Record<string, string>;
   // Absent for previews, as in http-relay.ts.
   span?: Span | undefined;
-  // Whether the daemon's answer to the handshake will do; every answer, if absent.
+  // Whether the daemon's response to the handshake will do; every response, if absent.
   accepts?: (headers: IncomingHttpHeaders) => boolean;
   // Called when the caller sends something, except answers to pings.
   onInput?: () => void;

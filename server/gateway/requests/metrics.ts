@@ -1,16 +1,16 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
 export interface GatewayMetrics {
-  countReply(area: string, status: number): void;
+  countResponse(area: string, status: number): void;
 }
 
 export function createGatewayMetrics(
   registry: Registry,
-  open: { sockets: () => number; streams: () => number; answers: () => number },
+  open: { sockets: () => number; streams: () => number; responses: () => number },
 ): GatewayMetrics {
   new Gauge({
     name: "berth_gateway_open",
-    help: "Open WebSockets, event streams of workspace pages, and replies in progress (including event streams)",
+    help: "Open WebSockets, event streams of workspace pages, and responses in progress (including event streams)",
     labelNames: ["kind"],
     registers: [registry],
     collect() {
@@ -23,5 +23,5 @@ export function createGatewayMetrics(
     labelNames: ["area", "status"],
     registers: [registry],
   });
-  return { countReply: (area, status) => requests.inc({ area, status }) };
+  return { countResponse: (area, status) => requests.inc({ area, status }) };
 }

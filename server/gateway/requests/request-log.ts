@@ -3,12 +3,12 @@ import { isAppError } from "@berth/contract";
 import type { Log } from "../../log.ts";
 import { spanOf, type Span } from "../../tracing/span.ts";
 import { traceFields } from "../../tracing/trace-context.ts";
-import { operationOf } from "./answer-times.ts";
+import { operationOf } from "./response-times.ts";
 import { splitUrl } from "./request-parts.ts";
 
 // Logs one line per reply and ends the request's span, without the query, because queries hold tickets and file names. Assets and previews are logged
 // at debug level: they are frequent and rarely of interest.
-export function logReply(log: Log, area: string | undefined, request: IncomingMessage, response: ServerResponse): void {
+export function logResponse(log: Log, area: string | undefined, request: IncomingMessage, response: ServerResponse): void {
   const startedMs = performance.now();
   const { path } = splitUrl(request);
   const level = area === "preview" || path.startsWith("/workspace/assets/") ? "debug" : "info";

@@ -230,17 +230,17 @@ async function closeServer(server: Server, sockets: Set<Socket>): Promise<void> 
 
 function sendTo(port: number, path: string, { method = "GET", headers = {}, body }: SendOptions): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-  const request = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false }, (reply) => {
+  const request = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false }, (response) => {
     const parts: Buffer[] = [];
-    reply.on("data", (part: Buffer) => parts.push(part));
-    reply.on("error", () => {});
-    reply.on("close", () =>
+    response.on("data", (part: Buffer) => parts.push(part));
+    response.on("error", () => {});
+    response.on("close", () =>
       resolve({
-        status: reply.statusCode ?? 0,
-        headers: reply.headers,
-        trailers: reply.trailers as Record<string, string>,
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        trailers: response.trailers as Record<string, string>,
         body: Buffer.concat(parts).toString("utf8"),
-        complete: reply.complete,
+        complete: response.complete,
       }),
     );
   });
@@ -288,8 +288,8 @@ export async function openStream(gateway: TestGateway, cookie: string): Promise<
     headers: { cookie },
   });
   request.end();
-  const [reply] = (await once(request, "response")) as [IncomingMessage];
-  const parts = reply.setEncoding("utf8")[Symbol.asyncIterator]() as AsyncIterator<string>;
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  const parts = response.setEncoding("utf8")[Symbol.asyncIterator]() as AsyncIterator<string>;
   return {
     async next() {
       const part = await parts.next();

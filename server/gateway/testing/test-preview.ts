@@ -6,8 +6,12 @@ export const hostOf = (gateway: TestGateway, port: number) => `${port}-${gateway
 // Asks the workspace for a link to a preview.
 export async function linkTo(gateway: TestGateway, request: { port: number; path?: string; shareHours?: number }): Promise<URL> {
   const headers = { cookie: await gateway.signIn(), origin: gateway.origin };
-  const answer = await gateway.send(`/workspace/${gateway.sandboxId}/preview`, { method: "POST", headers, body: JSON.stringify(request) });
-  return new URL((JSON.parse(answer.body) as { url: string }).url);
+  const response = await gateway.send(`/workspace/${gateway.sandboxId}/preview`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(request),
+  });
+  return new URL((JSON.parse(response.body) as { url: string }).url);
 }
 
 const cookiesOf = new WeakMap<TestGateway, Map<number, string>>();

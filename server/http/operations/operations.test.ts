@@ -111,13 +111,13 @@ describe("shutdown and failures", () => {
       create: async (...args: Parameters<typeof sessions.create>) => (entered.resolve(), await gate.promise, sessions.create(...args)),
     };
     const app = await startTestApp({ sessions: slow });
-    const answer = app.call("POST", "/api/b2b/sessions", { body: { externalUserId: "u" } });
+    const response = app.call("POST", "/api/b2b/sessions", { body: { externalUserId: "u" } });
     await entered.promise;
     const closed = app[Symbol.asyncDispose]();
     const refusal = async () => (await fetch(app.base).catch((error: Error) => error.cause)) as { code?: string };
     await expect.poll(refusal).toMatchObject({ code: "ECONNREFUSED" });
     gate.resolve();
-    expect((await answer).status).toBe(201);
+    expect((await response).status).toBe(201);
     await closed;
   });
 

@@ -30,7 +30,7 @@ test("a server that closes waits for its requests, but not for connections witho
   await closed;
 });
 
-test("a server that stops answers every request of a client that goes on, and the last answer ends the connection", async () => {
+test("a server that stops answers every request of a client that goes on, and the last response ends the connection", async () => {
   const server = createServer((_request, response) => response.end("done"));
   const connections = watchConnections(server, { quietMs: 200 });
   const socket = await (await listen(server))();

@@ -100,8 +100,8 @@ describe("on webhook routes", () => {
   test("creates no webhook if its reply cannot be stored", async () => {
     await using broken = await startTestApp();
     await sql`create trigger full before update on idempotency begin select raise(abort, 'disk full'); end`.execute(broken.store.db);
-    const answer = await broken.call("POST", "/api/b2b/webhooks", { body: hook, headers: { "idempotency-key": "w" } });
-    expect(answer.status).toBe(500);
+    const response = await broken.call("POST", "/api/b2b/webhooks", { body: hook, headers: { "idempotency-key": "w" } });
+    expect(response.status).toBe(500);
     expect((await broken.call("GET", "/api/b2b/webhooks")).json).toEqual({ data: [] });
   });
 });
@@ -191,8 +191,8 @@ test("retrying after a connection loss at any moment never creates a second sess
     socket.destroy();
     let status = 0;
     while (status !== 201) {
-      const answer = await fetch(`${flaky.base}/api/b2b/sessions`, { ...request(plain.key, `cut-${i}`), body });
-      status = answer.status;
+      const response = await fetch(`${flaky.base}/api/b2b/sessions`, { ...request(plain.key, `cut-${i}`), body });
+      status = response.status;
       expect([201, 409]).toContain(status);
     }
   }

@@ -5,7 +5,7 @@ import { AppError } from "@berth/contract";
 import { HOUR, SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
-import { claimKey, releaseKey, releaseKeysOf, renewKey, storeAnswer, type Claim } from "../../store/idempotency.ts";
+import { claimKey, releaseKey, releaseKeysOf, renewKey, storeResponse, type Claim } from "../../store/idempotency.ts";
 import type { Store } from "../../store/open.ts";
 import type { Db } from "../../store/schema.ts";
 
@@ -70,7 +70,7 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
       sync: "later",
     });
     const found = await claiming.catch(async (error: unknown) => {
-      // The commit may have succeeded, and only its answer been lost.
+      // The commit may have succeeded, and only its result been lost.
       await release(claim);
       throw error;
     });
@@ -85,7 +85,7 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
     let saved = false;
     const save: Save = async (tx, { status, body, staleAt }) => {
       const stored = { status, body: secrets.seal(JSON.stringify(body), context), ...(staleAt !== undefined && { expiresAt: staleAt }) };
-      if (!(await storeAnswer(tx, claim, stored))) throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
+      if (!(await storeResponse(tx, claim, stored))) throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
       saved = true;
     };
     const renewals = clock.every(LEASE_MS / 3, () =>

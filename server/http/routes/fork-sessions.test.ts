@@ -78,7 +78,7 @@ test("if the template of the files is not configured any more, the create is ref
       withFiles: (_partnerId, _from, work) => (copied.push("files"), work({ snapshotId })),
     },
   });
-  const reply = await app.call("POST", "/api/b2b/sessions", { body });
-  expect(reply).toMatchObject({ status: 400, json: { details: [{ field: "template", message: "Not a configured template" }] } });
+  const response = await app.call("POST", "/api/b2b/sessions", { body });
+  expect(response).toMatchObject({ status: 400, json: { details: [{ field: "template", message: "Not a configured template" }] } });
   expect(copied).toEqual([]);
 });

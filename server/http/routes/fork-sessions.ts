@@ -13,7 +13,7 @@ const PARALLEL = 4;
 export async function forkSessions(count: number, runPart: RunPart, createOne: CreateOne): Promise<Result> {
   const results: ForkedSessions["sessions"] = Array.from({ length: count }, () => ({ session: null, error: null }));
   let firstError: unknown;
-  // Not an answer to the caller but a fault of the server: nothing else is begun, and what is under way ends first.
+  // Not a response to the caller but a fault of the server: nothing else is begun, and what is under way ends first.
   let fault: unknown;
   let next = 0;
   async function lane(): Promise<void> {

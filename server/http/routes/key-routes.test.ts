@@ -18,8 +18,8 @@ const create = async (body: object = {}): Promise<KeyWithSecret> => {
 };
 const list = async (): Promise<Key[]> => ((await app.call("GET", "/api/b2b/keys")).json as { data: Key[] }).data;
 const read = async (key: string): Promise<number> => (await app.call("GET", "/api/b2b/sessions", { key })).status;
-const codeOf = async (answer: ReturnType<TestApp["call"]>) => {
-  const { status, headers } = await answer;
+const codeOf = async (response: ReturnType<TestApp["call"]>) => {
+  const { status, headers } = await response;
   return [status, headers.get("x-error-code")];
 };
 
@@ -95,9 +95,9 @@ describe("a partner's keys", () => {
 
   test("of two requests that revoke the last two admin keys at once, one has no effect", async () => {
     const other = await create();
-    const answers = await Promise.all([app.keyId, other.id].map((id) => app.call("DELETE", `/api/b2b/keys/${id}`)));
+    const responses = await Promise.all([app.keyId, other.id].map((id) => app.call("DELETE", `/api/b2b/keys/${id}`)));
     // The other one is refused, or its own key has just been revoked.
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
     expect([await read(app.key), await read(other.key)].filter((status) => status === 200)).toHaveLength(1);
   });
 

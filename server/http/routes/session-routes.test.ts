@@ -17,9 +17,9 @@ interface SessionBody {
 }
 
 const create = async (body: unknown = { externalUserId: "user-1" }): Promise<SessionBody> => {
-  const answer = await app.call("POST", "/api/b2b/sessions", { body });
-  expect(answer.status).toBe(201);
-  return answer.json;
+  const response = await app.call("POST", "/api/b2b/sessions", { body });
+  expect(response.status).toBe(201);
+  return response.json;
 };
 
 describe("the session routes", () => {
@@ -170,8 +170,8 @@ describe("the session routes", () => {
       const foreign = await app.call(method, `/api/b2b/sessions/${sessionId}${tail}`, { key });
       expect([foreign.status, foreign.text]).toEqual([404, '{"error":"Session not found"}']);
       for (const id of ["ses_00000000000000000000000000", "1", "..%2f", "%00", "%ZZ", "x".repeat(5000), "ses_%F0%9F%98%80"]) {
-        const answer = await app.call(method, `/api/b2b/sessions/${id}${tail}`);
-        expect([id, answer.status, answer.text]).toEqual([id, 404, foreign.text]);
+        const response = await app.call(method, `/api/b2b/sessions/${id}${tail}`);
+        expect([id, response.status, response.text]).toEqual([id, 404, foreign.text]);
       }
     }
     expect((await app.call("GET", `/api/b2b/sessions/${sessionId}`)).status).toBe(200);
@@ -180,8 +180,8 @@ describe("the session routes", () => {
 
 describe("a create request", () => {
   const refused = async (body: unknown, headers?: Record<string, string>) => {
-    const answer = await app.call("POST", "/api/b2b/sessions", { body, headers });
-    return { ...(answer.json as { error: string; details?: { field: string; message: string }[] }), status: answer.status };
+    const response = await app.call("POST", "/api/b2b/sessions", { body, headers });
+    return { ...(response.json as { error: string; details?: { field: string; message: string }[] }), status: response.status };
   };
 
   test("reports all faults at once", async () => {

@@ -83,9 +83,9 @@ test.each([
   ["?groupBy=session_id;drop", "groupBy"],
   ["?format=xml", "format"],
 ])("%s is refused, with the field %s", async (query, field) => {
-  const reply = await app.call("GET", `/api/b2b/usage${query}`);
-  expect(reply.status).toBe(400);
-  expect(reply.json).toMatchObject({ error: "Validation failed", details: [{ field }] });
+  const response = await app.call("GET", `/api/b2b/usage${query}`);
+  expect(response.status).toBe(400);
+  expect(response.json).toMatchObject({ error: "Validation failed", details: [{ field }] });
 });
 
 test("the scope read is enough, and a request without a key is refused", async () => {

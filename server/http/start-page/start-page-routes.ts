@@ -32,7 +32,7 @@ export function addStartPage(app: FastifyInstance, deps: StartPageDeps): void {
   const style = readFileSync(new URL("start-page.css", import.meta.url));
 
   app.get("/", { config }, async (request, reply) => {
-    // Programs get the same answer as at any other path that is not part of the API.
+    // Programs get the same response as at any other path that is not part of the API.
     if (!wantsPage(request)) throw new AppError("not_found");
     const isReady = await requireStore(store).then(
       () => true,

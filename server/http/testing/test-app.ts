@@ -156,7 +156,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     webhooks,
     addPartner: async (id, changes) => (await addPartner(id, changes)).key,
     async call(method, path, { body, headers = {}, key: other = key } = {}) {
-      const reply = await fetchReply(`${base}${path}`, {
+      const response = await fetchReply(`${base}${path}`, {
         method,
         headers: {
           ...(other !== null && { authorization: `Bearer ${other}` }),
@@ -165,8 +165,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
         },
         ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
       });
-      checkReply(method, path, reply.status, reply.text);
-      return reply;
+      checkReply(method, path, response.status, response.text);
+      return response;
     },
     async [Symbol.asyncDispose]() {
       await app[Symbol.asyncDispose]();

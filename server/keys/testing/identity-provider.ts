@@ -9,7 +9,7 @@ export interface IdentityProvider extends AsyncDisposable {
   issuer: string;
   // The claims of the next ID tokens, besides those that a correct provider sets itself. A test can replace these too.
   claims: Record<string, unknown>;
-  // A fault of the provider's answers.
+  // A fault of the provider's responses.
   fault: "none" | "denies" | "other key" | "unsigned" | "silent";
 }
 

@@ -107,7 +107,7 @@ describeOnSharedServer("the file tree", (suite) => {
     await page.getByRole("button", { name: "Undo" }).click();
     await eventually(() => workspace.exec("ls -p | grep -v /")).toBe("a.txt\nb.txt\nc.txt\n");
 
-    // The tree shows the new name before the page has the server's answer.
+    // The tree shows the new name before the page has the server's response.
     const answered = Promise.withResolvers<void>();
     await page.route("**/api/files/move", async (route) => {
       const response = await route.fetch();

@@ -76,8 +76,8 @@ async function exec({ serverUrl, key, sandboxId }: AttackTarget, command: string
   const url = `${serverUrl}/sandboxes/${sandboxId}/exec?format=text`;
   while (!signal.aborted) {
     await ignoreErrors(async () => {
-      const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify({ command }), signal });
-      for await (const _ of answer.body ?? []);
+      const response = await fetch(url, { method: "POST", headers, body: JSON.stringify({ command }), signal });
+      for await (const _ of response.body ?? []);
     });
   }
 }

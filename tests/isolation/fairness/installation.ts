@@ -89,7 +89,7 @@ export async function openInstallation(): Promise<Installation> {
       attack.use(await attacker.attack(names, { serverUrl: berth.url, key, sandboxId, upstreamUrl, silentUrl, database }));
       return attack.move();
     },
-    // The event may arrive before the answer to the create.
+    // The event may arrive before the response to the create.
     delivered: (sessionId) => deliveryOf(sessionId).promise.finally(() => deliveries.delete(sessionId)),
     async metric(name) {
       const headers = { authorization: `Bearer ${METRICS_TOKEN}` };

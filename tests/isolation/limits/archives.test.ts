@@ -96,9 +96,9 @@ for _ in range(200):
 open("unreachable", "w").close()
 EOF`);
     const startMs = performance.now();
-    const answer = await open("/files/archive?path=tree");
+    const response = await open("/files/archive?path=tree");
     const chunks: Buffer[] = [];
-    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
+    for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
     expect(performance.now() - startMs).toBeLessThan(60_000);
 
     const packed = Buffer.concat(chunks);
@@ -115,7 +115,7 @@ EOF`);
 
   test("a download that is not read is not prepared in memory", async () => {
     await run("mkdir noise && head -c 48M /dev/urandom > noise/a.bin");
-    const answer = await open("/files/archive?path=noise");
+    const response = await open("/files/archive?path=noise");
     let seen: number[] = [];
     // While other tests run, packing what fits into the buffers may take a sandbox a minute.
     await expect
@@ -130,15 +130,15 @@ EOF`);
       .toBe(true);
     // The capacity of the daemon, the server and the sockets between them.
     expect(seen[0]).toBeLessThan(24 * MiB);
-    answer.destroy();
+    response.destroy();
     await expect.poll(() => positions("noise/a.bin")).toEqual([]);
   }, 180_000);
 
   test("a sandbox's output is limited to 32 MiB/s over HTTP and to 12 MiB/s over WebSockets", async () => {
     await run("truncate -s 16M zeros.bin");
     const httpMs = await duration(async () => {
-      const answer = await open("/files/content?path=zeros.bin");
-      for await (const _ of answer);
+      const response = await open("/files/content?path=zeros.bin");
+      for await (const _ of response);
     });
     // A pause before it earns an eighth of a second.
     expect(httpMs).toBeGreaterThan((16 / 32) * 1000 - 125);
@@ -167,10 +167,10 @@ EOF`);
     ["a file", "/files/content?path=sparse/a.bin", "sparse/a.bin", "1T"],
   ])("a cancelled download of %s stops all its work", async (_name, path, file, size) => {
     await run(`mkdir -p ${file.split("/")[0]} && truncate -s ${size} ${file}`);
-    const answer = await open(path);
-    answer.resume();
+    const response = await open(path);
+    response.resume();
     await expect.poll(async () => (await positions(file)).length).toBeGreaterThan(0);
-    answer.destroy();
+    response.destroy();
     await expect.poll(() => positions(file)).toEqual([]);
     expect((await run("echo well")).stdout).toBe("well\n");
   });

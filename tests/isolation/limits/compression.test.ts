@@ -74,8 +74,8 @@ describeWith(missing, "compressed bodies", () => {
     const [tooLarge] = await ask("POST", "/api/b2b/sessions", json, bomb);
     expect(tooLarge.statusCode).toBe(413);
     for (const encoding of ["gzip", "GZIP", "br", "deflate", "zstd", "identity, gzip"]) {
-      const [answer] = await ask("POST", "/api/b2b/sessions", { ...json, "content-encoding": encoding }, bomb.subarray(0, 500_000));
-      expect(answer.statusCode).toBe(415);
+      const [response] = await ask("POST", "/api/b2b/sessions", { ...json, "content-encoding": encoding }, bomb.subarray(0, 500_000));
+      expect(response.statusCode).toBe(415);
     }
     await expectNoHarm();
   });
@@ -138,8 +138,8 @@ setsid python3 evil.py > /dev/null 2>&1 & while ! [ -S /run/berth/daemon.sock ] 
       ask("POST", `/sandboxes/${session.sandboxId}/exec`, { "content-type": "application/json" }, command).catch(() => null),
     );
     await expect.poll(async () => (await ask("GET", `/sandboxes/${session.sandboxId}/files`))[1].length).toBe(bomb.length);
-    const [answer] = await ask("GET", `/sandboxes/${session.sandboxId}/files`);
-    expect(answer.headers["content-encoding"]).toBeUndefined();
+    const [response] = await ask("GET", `/sandboxes/${session.sandboxId}/files`);
+    expect(response.headers["content-encoding"]).toBeUndefined();
     const path = `/api/b2b/sessions/${session.sessionId}`;
     expect((await ask("POST", `${path}/pause`))[0].statusCode).toBe(200);
     await Promise.all(busy);

@@ -142,11 +142,11 @@ async function askModel(sessionId, path) {
   await (await request({ messages: [] })).text();
   let failure = "";
   for (let attempt = 0; attempt < 9 && !cancelled.signal.aborted; attempt++) {
-    const answer = await request({ messages: [], tools: [{ name: "write" }] }).catch(() => null);
-    const text = await answer?.text().catch(() => null);
-    if (answer?.ok && !text.includes("event: error")) return (say(sessionId, "The model has answered."), { stopReason: "end_turn" });
-    if (answer?.status === 401) throw { code: -32000, message: "Authentication required" };
-    failure = `Server error (${answer?.status}) at ${url}: ${text}.`;
+    const response = await request({ messages: [], tools: [{ name: "write" }] }).catch(() => null);
+    const text = await response?.text().catch(() => null);
+    if (response?.ok && !text.includes("event: error")) return (say(sessionId, "The model has answered."), { stopReason: "end_turn" });
+    if (response?.status === 401) throw { code: -32000, message: "Authentication required" };
+    failure = `Server error (${response?.status}) at ${url}: ${text}.`;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   if (cancelled.signal.aborted) return { stopReason: "cancelled" };

@@ -15,7 +15,7 @@ export interface ApiServer extends AsyncDisposable {
   comeBack(): Promise<void>;
   // No open connection is answered any more, and none is closed, as after an outage of the network.
   goSilent(): void;
-  // Sends the answers to such a call (`GET pods`) later than they were true. Returns the times of these calls.
+  // Sends the responses to such a call (`GET pods`) later than they were true. Returns the times of these calls.
   delayAnswers(call: string, delayMs: number): number[];
   // Answers the next `count` calls with this status. A server that has not loaded its roles yet answers 403.
   failNext(count: number, status: number): void;

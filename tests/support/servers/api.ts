@@ -21,31 +21,31 @@ export function createApi(url: string, key: string): Api {
   const headers = { authorization: `Bearer ${key}` };
 
   const call: Api["call"] = async (method, path, body, extra = {}) => {
-    const answer = await fetch(`${url}${path}`, {
+    const response = await fetch(`${url}${path}`, {
       method,
       headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }), ...extra },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    const isJson = answer.headers.get("content-type")?.includes("json");
-    return { status: answer.status, body: (isJson && text ? JSON.parse(text) : text) as never, headers: answer.headers };
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json");
+    return { status: response.status, body: (isJson && text ? JSON.parse(text) : text) as never, headers: response.headers };
   };
 
   return {
     call,
     async create(body = {}) {
-      const answer = await call("POST", "/api/b2b/sessions", { externalUserId: "user-1", ...body });
-      if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-      return answer.body;
+      const response = await call("POST", "/api/b2b/sessions", { externalUserId: "user-1", ...body });
+      if (response.status !== 201) throw new Error(`create answered ${response.status}: ${JSON.stringify(response.body)}`);
+      return response.body;
     },
     async exec(sandboxId, command) {
-      const answer = await fetch(`${url}/sandboxes/${sandboxId}/exec`, {
+      const response = await fetch(`${url}/sandboxes/${sandboxId}/exec`, {
         method: "POST",
         headers: { ...headers, "content-type": "application/json" },
         body: JSON.stringify({ command }),
       });
-      const text = await answer.text();
-      if (!answer.ok) throw new Error(`exec answered ${answer.status}: ${text}`);
+      const text = await response.text();
+      if (!response.ok) throw new Error(`exec answered ${response.status}: ${text}`);
       const events = text
         .split("\n")
         .filter(Boolean)
@@ -55,19 +55,19 @@ export function createApi(url: string, key: string): Api {
       return { code: exit?.code ?? null, stdout: outputOf("stdout"), stderr: outputOf("stderr") };
     },
     async writeFile(sandboxId, path, content) {
-      const answer = await fetch(`${url}/sandboxes/${sandboxId}/files/content?path=${encodeURIComponent(path)}`, {
+      const response = await fetch(`${url}/sandboxes/${sandboxId}/files/content?path=${encodeURIComponent(path)}`, {
         method: "PUT",
         headers,
         body: content as string,
       });
-      if (!answer.ok) throw new Error(`write answered ${answer.status}: ${await answer.text()}`);
-      await answer.body?.cancel();
+      if (!response.ok) throw new Error(`write answered ${response.status}: ${await response.text()}`);
+      await response.body?.cancel();
     },
     async readFile(sandboxId, path) {
-      const answer = await fetch(`${url}/sandboxes/${sandboxId}/files/content?path=${encodeURIComponent(path)}`, { headers });
-      if (answer.status === 404) return null;
-      if (!answer.ok) throw new Error(`read answered ${answer.status}: ${await answer.text()}`);
-      return Buffer.from(await answer.arrayBuffer());
+      const response = await fetch(`${url}/sandboxes/${sandboxId}/files/content?path=${encodeURIComponent(path)}`, { headers });
+      if (response.status === 404) return null;
+      if (!response.ok) throw new Error(`read answered ${response.status}: ${await response.text()}`);
+      return Buffer.from(await response.arrayBuffer());
     },
   };
 }

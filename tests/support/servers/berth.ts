@@ -156,7 +156,7 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles,
 
 export async function isReady(url: string): Promise<boolean> {
   return fetch(`${url}/readyz`).then(
-    (answer) => answer.ok,
+    (response) => response.ok,
     () => false,
   );
 }

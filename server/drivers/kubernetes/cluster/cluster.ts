@@ -25,10 +25,10 @@ export interface Cluster extends AsyncDisposable {
   // No-op if the object does not exist.
   remove(path: string, options: object, signal: AbortSignal): Promise<void>;
   // Ends when the API server closes the watch. Throws ResourceVersionTooOld if the server no longer has that version, and an error if a
-  // call gets no answer: the connection of the watch is then probably dead as well.
+  // call gets no response: the connection of the watch is then probably dead as well.
   watch<T>(path: string, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
   // Resolves when the API server answers any call, and at the latest after `atMostMs`.
-  awaitAnswer(atMostMs: number, signal: AbortSignal): Promise<void>;
+  awaitResponse(atMostMs: number, signal: AbortSignal): Promise<void>;
 }
 
 export type Query = Record<string, string>;
@@ -45,9 +45,9 @@ export interface WatchEvent<T> {
 
 export class ResourceVersionTooOld extends Error {}
 
-// For the answer to each attempt of a call. The connection of the first one may be dead since an outage, which only silence shows; a
+// For the response to each attempt of a call. The connection of the first one may be dead since an outage, which only silence shows; a
 // server that is slow has more time in the next ones.
-const ANSWER_TIMEOUTS_MS = [5_000, 10_000, 20_000, 20_000];
+const RESPONSE_TIMEOUTS_MS = [5_000, 10_000, 20_000, 20_000];
 // The API server ends a watch after this long, so a longer silence means that the connection is dead.
 const WATCH_SECONDS = 30;
 const WATCH_SILENCE_MS = (WATCH_SECONDS + 10) * 1000;
@@ -60,17 +60,17 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
   const watches = new Set<AbortController>();
   const waiting = new Set<() => void>();
 
-  async function send(request: ApiRequest, answerMs = ANSWER_TIMEOUTS_MS[1]!): Promise<Dispatcher.ResponseData> {
+  async function send(request: ApiRequest, responseMs = RESPONSE_TIMEOUTS_MS[1]!): Promise<Dispatcher.ResponseData> {
     const { headers } = await credentials(kubeConfig);
     dispatcher ??= createDispatcher(kubeConfig);
-    const { method, path, query, body, contentType = "application/json", signal, silenceMs = answerMs } = request;
+    const { method, path, query, body, contentType = "application/json", signal, silenceMs = responseMs } = request;
     return (await dispatcher).request({
       origin: server!,
       method,
       path: `${new URL(server!).pathname.replace(/\/$/, "")}${path}${query ? `?${new URLSearchParams(query).toString()}` : ""}`,
       headers: { ...headers, accept: "application/json", ...(body === undefined ? {} : { "content-type": contentType }) },
       body: body === undefined ? null : JSON.stringify(body),
-      headersTimeout: answerMs,
+      headersTimeout: responseMs,
       bodyTimeout: silenceMs,
       signal,
     });
@@ -78,32 +78,32 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
 
   // Retries while the API server is busy or restarts. A server that has just started denies permitted requests for a few seconds,
   // until it has read the roles, so a denial is retried too.
-  async function call<T>(request: ApiRequest): Promise<ApiAnswer<T>> {
+  async function call<T>(request: ApiRequest): Promise<ApiResponse<T>> {
     for (let attempt = 1; ; attempt++) {
-      let answer: ApiAnswer<T> | undefined;
+      let response: ApiResponse<T> | undefined;
       let failure: unknown;
       try {
-        const response = await send(request, ANSWER_TIMEOUTS_MS[attempt - 1]);
+        const received = await send(request, RESPONSE_TIMEOUTS_MS[attempt - 1]);
         for (const resolve of waiting) resolve();
-        answer = { status: response.statusCode, body: (await response.body.json().catch(() => ({}))) as T };
-        if (answer.status < 429 && (request.optional || !isDenied(answer))) return answer;
+        response = { status: received.statusCode, body: (await received.body.json().catch(() => ({}))) as T };
+        if (response.status < 429 && (request.optional || !isDenied(response))) return response;
       } catch (error) {
         request.signal.throwIfAborted();
         failure = error;
         if (isSilence(error)) for (const watch of watches) watch.abort(error);
       }
-      if (attempt === ANSWER_TIMEOUTS_MS.length)
-        throw answer && isDenied(answer) ? refusal(request, answer) : timeoutError(failure ?? refusal(request, answer!));
+      if (attempt === RESPONSE_TIMEOUTS_MS.length)
+        throw response && isDenied(response) ? refusal(request, response) : timeoutError(failure ?? refusal(request, response!));
       await sleep(100 * 2 ** attempt, undefined, { signal: request.signal });
     }
   }
 
-  // The object of the answer, or null if the answer has the expected error status.
+  // The object of the response, or null if the response has the expected error status.
   async function callExpecting<T>(request: ApiRequest, expected?: number): Promise<T | null> {
-    const answer = await call<T>(request);
-    if (answer.status < 300) return answer.body;
-    if (answer.status === expected) return null;
-    throw refusal(request, answer);
+    const response = await call<T>(request);
+    if (response.status < 300) return response.body;
+    if (response.status === expected) return null;
+    throw refusal(request, response);
   }
 
   async function listPages<T>(request: ApiRequest): Promise<ObjectList<T> | null> {
@@ -157,7 +157,7 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
       }
     },
 
-    async awaitAnswer(atMostMs, signal) {
+    async awaitResponse(atMostMs, signal) {
       const answered = new AbortController();
       const resolve = () => answered.abort();
       waiting.add(resolve);
@@ -183,7 +183,7 @@ interface ApiRequest {
   signal: AbortSignal;
 }
 
-interface ApiAnswer<T> {
+interface ApiResponse<T> {
   status: number;
   body: T;
 }
@@ -220,15 +220,15 @@ const isSilence = (error: unknown) => /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test((e
 
 // Whether our account lacks the permission. A 403 of an admission controller (policy, quota) has another message and concerns the
 // object, not the account.
-function isDenied({ status, body }: ApiAnswer<unknown>): boolean {
+function isDenied({ status, body }: ApiResponse<unknown>): boolean {
   return status === 401 || (status === 403 && /User "[^"]*" cannot /.test((body as V1Status).message ?? ""));
 }
 
-function refusal({ method, path }: ApiRequest, answer: ApiAnswer<unknown>): AppError {
-  const message = (answer.body as V1Status).message ?? "";
-  const isOverQuota = answer.status === 403 && /exceeded quota/.test(message);
-  const code = isDenied(answer) ? "engine_unavailable" : isOverQuota ? "capacity_reached" : "sandbox_failed";
-  return new AppError(code, { cause: new Error(`kubernetes: ${method} ${path}: ${answer.status} ${message}`) });
+function refusal({ method, path }: ApiRequest, response: ApiResponse<unknown>): AppError {
+  const message = (response.body as V1Status).message ?? "";
+  const isOverQuota = response.status === 403 && /exceeded quota/.test(message);
+  const code = isDenied(response) ? "engine_unavailable" : isOverQuota ? "capacity_reached" : "sandbox_failed";
+  return new AppError(code, { cause: new Error(`kubernetes: ${method} ${path}: ${response.status} ${message}`) });
 }
 
 const timeoutError = (cause: unknown) => new AppError("sandbox_timeout", { cause });

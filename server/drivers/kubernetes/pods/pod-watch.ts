@@ -52,7 +52,7 @@ export function watchPods({ cluster, namespace, installation, log }: PodsOptions
         if (error instanceof ResourceVersionTooOld) continue;
         backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2 || 100);
         log.warn("kubernetes.watch_broken", { error: String((error as Error).cause ?? error), retryInMs: backoffMs });
-        await cluster.awaitAnswer(backoffMs, disposed.signal);
+        await cluster.awaitResponse(backoffMs, disposed.signal);
       }
     }
   }

@@ -54,7 +54,7 @@ function privateKeyOf(seed: Buffer): KeyObject {
   });
 }
 
-// Reads only the status, because the answer comes from a sandbox and is untrusted.
+// Reads only the status, because the response comes from a sandbox and is untrusted.
 function post(socket: Socket, body: AdoptRequest, signal: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]);

@@ -6,7 +6,7 @@ import { startRawReceiver } from "../../testing/receivers.ts";
 
 // Each attempt ends with an outcome and a closed connection, even if the receiver misbehaves.
 
-const INVALID = { ok: false, status: null, error: "The answer is not valid HTTP" };
+const INVALID = { ok: false, status: null, error: "The response is not valid HTTP" };
 const TAKEN = { ok: true, status: 200 };
 const CLOSED = { ok: false, status: null, error: "The connection failed: ECONNRESET" };
 
@@ -36,11 +36,11 @@ const cases: { name: string; behave: (socket: Socket) => void; outcome: object }
   { name: "endless headers", behave: writesForEver("HTTP/1.1 200 OK\r\n", "a: b\r\n"), outcome: INVALID },
   { name: "one endless header", behave: writesForEver("HTTP/1.1 200 OK\r\na: ", "b"), outcome: INVALID },
   { name: "an endless reason", behave: writesForEver("HTTP/1.1 200 ", "OK"), outcome: INVALID },
-  { name: "endless informational answers", behave: writesForEver("", "HTTP/1.1 103 Early Hints\r\n\r\n"), outcome: INVALID },
+  { name: "endless informational responses", behave: writesForEver("", "HTTP/1.1 103 Early Hints\r\n\r\n"), outcome: INVALID },
   {
     name: "a change of protocol",
     behave: writes("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"),
-    outcome: { ok: false, status: null, error: "The connection ended without an answer" },
+    outcome: { ok: false, status: null, error: "The connection ended without a response" },
   },
   {
     name: "a change of protocol without its name",
@@ -49,8 +49,8 @@ const cases: { name: string; behave: (socket: Socket) => void; outcome: object }
   },
   { name: "a closed connection", behave: (socket) => socket.end(), outcome: CLOSED },
   { name: "a reset", behave: (socket) => socket.resetAndDestroy(), outcome: CLOSED },
-  { name: "an answer that is held open", behave: writes("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), outcome: TAKEN },
-  { name: "an answer that never ends", behave: writes("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no"), outcome: TAKEN },
+  { name: "a response that is held open", behave: writes("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), outcome: TAKEN },
+  { name: "a response that never ends", behave: writes("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no"), outcome: TAKEN },
   { name: "an endless body", behave: writesForEver("HTTP/1.1 200 OK\r\n\r\n", "body"), outcome: TAKEN },
   { name: "a body that trickles", behave: trickles("HTTP/1.1 200 OK\r\n\r\n"), outcome: TAKEN },
   {
@@ -110,7 +110,7 @@ describe("an attempt ends at its deadline", () => {
     expect(await sendMessage({ url: receiver.url, headers: {}, body: "{}" }, { allowPrivate: true, signal: time.signal })).toEqual({
       ok: false,
       status: null,
-      error: "No answer within 15 seconds",
+      error: "No response within 15 seconds",
     });
     await receiver.firstClosed;
   });
@@ -120,7 +120,7 @@ describe("an attempt ends at its deadline", () => {
       { url: "http://name.example/", headers: {}, body: "{}" },
       { allowPrivate: true, signal: AbortSignal.abort() },
     );
-    expect(outcome).toMatchObject({ ok: false, error: "No answer within 15 seconds" });
+    expect(outcome).toMatchObject({ ok: false, error: "No response within 15 seconds" });
   });
 });
 

@@ -36,7 +36,7 @@ describe("private addresses", () => {
       return never.promise;
     });
     const outcome = await sendMessage({ url: receiver.url, headers: {}, body: "{}" }, { allowPrivate: true, signal: late.signal });
-    expect(outcome).toEqual({ ok: false, status: null, error: "No answer within 15 seconds" });
+    expect(outcome).toEqual({ ok: false, status: null, error: "No response within 15 seconds" });
     never.resolve(200);
   });
 });

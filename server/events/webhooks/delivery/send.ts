@@ -13,13 +13,13 @@ export interface Message {
   body: string;
 }
 
-// Limits an attempt up to the end of the answer's headers.
+// Limits an attempt up to the end of the response's headers.
 export const ATTEMPT_MS = 15_000;
 // The body is read only so that the receiver can finish writing it. The connection is closed after the attempt.
 const BODY_MS = 1_000;
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-// 100 Continue and other interim answers.
+// 100 Continue and other interim responses.
 const MAX_INFORMATIONAL = 8;
 
 export interface SendOptions {
@@ -29,14 +29,14 @@ export interface SendOptions {
 }
 
 // Makes one attempt to send a message to a partner's receiver. The URL comes from the partner and is untrusted: its name is
-// resolved here, private addresses are refused, and the connection goes to the checked address. The answer is untrusted too: its
+// resolved here, private addresses are refused, and the connection goes to the checked address. The response is untrusted too: its
 // time and size are limited, and only its status is used.
 export async function sendMessage(message: Message, { allowPrivate, signal }: SendOptions): Promise<Outcome> {
   try {
     const url = new URL(message.url);
     const address = await resolveTarget(url.hostname, { allowPrivate, signal });
     const status = await post(url, address, message, signal);
-    if (status < 100 || status > 599) return { ok: false, status: null, error: INVALID_ANSWER };
+    if (status < 100 || status > 599) return { ok: false, status: null, error: INVALID_RESPONSE };
     // A redirect could lead anywhere, so it counts as a failure.
     return status >= 200 && status < 300 ? { ok: true, status } : { ok: false, status, error: `The receiver answered ${status}` };
   } catch (error) {
@@ -49,7 +49,7 @@ export const isPrivateAddress = (host: string): boolean => isIP(withoutBrackets(
 
 const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, "");
 
-const INVALID_ANSWER = "The answer is not valid HTTP";
+const INVALID_RESPONSE = "The response is not valid HTTP";
 
 // Its message is for the partner's delivery log.
 class RefusedError extends Error {}
@@ -63,14 +63,14 @@ async function resolveTarget(hostname: string, { allowPrivate, signal }: SendOpt
   return allowed;
 }
 
-// The status of the answer. The connection is closed when the promise settles.
+// The status of the response. The connection is closed when the promise settles.
 function post(url: URL, address: string, { headers, body }: Message, signal: AbortSignal): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
   let status: number | undefined;
   let bodyTimer: NodeJS.Timeout | undefined;
   let informational = 0;
-  const end = () => (status === undefined ? reject(new RefusedError("The connection ended without an answer")) : resolve(status));
+  const end = () => (status === undefined ? reject(new RefusedError("The connection ended without a response")) : resolve(status));
   const request = send(
     {
       host: address,
@@ -102,10 +102,10 @@ function post(url: URL, address: string, { headers, body }: Message, signal: Abo
     },
   );
   request.on("information", () => {
-    if (++informational > MAX_INFORMATIONAL) reject(new RefusedError(INVALID_ANSWER));
+    if (++informational > MAX_INFORMATIONAL) reject(new RefusedError(INVALID_RESPONSE));
   });
   request.on("error", (error) => (status === undefined ? reject(error) : end()));
-  // Covers all other cases, such as an answer of 101.
+  // Covers all other cases, such as a response of 101.
   request.on("close", end);
   request.end(body);
   return promise.finally(() => {
@@ -117,8 +117,8 @@ function post(url: URL, address: string, { headers, body }: Message, signal: Abo
 // The error for the partner's delivery log, without internals.
 function explain(error: unknown, signal: AbortSignal): string {
   if (error instanceof RefusedError) return error.message;
-  if (signal.aborted) return `No answer within ${ATTEMPT_MS / 1000} seconds`;
+  if (signal.aborted) return `No response within ${ATTEMPT_MS / 1000} seconds`;
   const { code } = error as NodeJS.ErrnoException;
-  if (code?.startsWith("HPE_")) return INVALID_ANSWER;
+  if (code?.startsWith("HPE_")) return INVALID_RESPONSE;
   return code ? `The connection failed: ${code}` : "The connection failed";
 }

@@ -4,8 +4,8 @@ import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 
 type Requests = Pick<DaemonLinks, "request">;
 
-// Measures how long daemons take to begin their answers. The rest of an answer may be a stream that lasts for hours.
-export function measureAnswers<Links extends Requests>(registry: Registry, links: Links): Links {
+// Measures how long daemons take to begin their responses. The rest of a response may be a stream that lasts for hours.
+export function measureResponses<Links extends Requests>(registry: Registry, links: Links): Links {
   const duration = new Histogram({
     name: "berth_sandbox_request_duration_seconds",
     help: "Time until a sandbox begins to answer a request that the gateway relays, by operation and outcome (ok, refused, failed)",
@@ -19,9 +19,9 @@ export function measureAnswers<Links extends Requests>(registry: Registry, links
     const observe = (outcome: string) =>
       duration.observe({ operation: operationOf(linkRequest.path), outcome }, (performance.now() - startedMs) / 1000);
     try {
-      const answer = await links.request(sandboxId, linkRequest);
-      observe(answer.status < 400 ? "ok" : answer.status < 500 ? "refused" : "failed");
-      return answer;
+      const response = await links.request(sandboxId, linkRequest);
+      observe(response.status < 400 ? "ok" : response.status < 500 ? "refused" : "failed");
+      return response;
     } catch (error) {
       // A caller that disconnects says nothing about the sandbox.
       if (!linkRequest.signal?.aborted) observe("failed");
