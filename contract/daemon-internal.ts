@@ -25,6 +25,8 @@ export interface StartRequest {
   languageServers?: Record<string, LanguageServerProgram>;
   // Settings of git for all programs, in addition to those in files: pairs of a key and a value.
   gitConfig?: [key: string, value: string][];
+  // Absent if an older server starts it.
+  sessionId?: string;
   // The egress token: the first line of every connection to the egress proxy, if that has a TCP address
   // (BERTH_EGRESS=host:port).
   egressToken?: string;
@@ -63,6 +65,17 @@ export interface DaemonActivity {
   memoryBytes: number | null;
   // The space that the files of the user occupy; null before the first measurement.
   diskBytes: number | null;
+}
+
+// GET /internal/outbox?waitMs=        {entries: OutboxEntry[], open: number}: what has happened and the server has not recorded yet. Answers
+//                                     when there is an entry, or after `waitMs`. `open`: how much goes on that will make an entry
+// POST /internal/outbox {recorded}    the server has recorded the entries with these ids: they are forgotten
+export interface OutboxEntry {
+  // Unique. An entry can be delivered more than once, with the same id.
+  id: string;
+  type: "process.exited";
+  at: string;
+  data: Record<string, unknown>;
 }
 
 // POST /internal/setup: fetches the session's source and runs its command, in a terminal called "Setup". Idempotent: an attempt that

@@ -23,9 +23,13 @@ import { createLanguageRoutes } from "./languages/routes.ts";
 import { createPortMonitor } from "./ports/port-monitor.ts";
 import { portRelay } from "./ports/port-relay.ts";
 import { childProcess } from "./processes/child-process.ts";
+import { claimFolder } from "./processes/claim-folder.ts";
 import { readMemoryBytes, readProcessorMs } from "./processes/control-group.ts";
 import { createEnvironment } from "./processes/environment.ts";
 import { execRoutes } from "./processes/exec.ts";
+import { openOutbox, outboxRoutes } from "./processes/outbox.ts";
+import { createProcesses } from "./processes/processes.ts";
+import { processRoutes } from "./processes/process-routes.ts";
 import { findRoutes } from "./search/find.ts";
 import { searchRoutes } from "./search/search.ts";
 import { openSetupFiles } from "./setup/setup-files.ts";
@@ -78,6 +82,10 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     folder: join(BERTH_HOME, ".berth/terminals"),
     onChange: (list) => events.send({ type: "terminals", terminals: list }),
   });
+  const work = join(BERTH_HOME, ".berth/work");
+  const outbox = openOutbox(join(work, "outbox"));
+  const processes = createProcesses({ environment, workspace, pauses, outbox, folder: work });
+  let hasWork = false;
   const setup = createSetup({ terminals, workspace, files: setupFiles });
   const ports = createPortMonitor({
     expected: setupFiles.readPorts,
@@ -112,6 +120,8 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   const routes = [
     ...controlRoutes(),
     ...execRoutes({ environment, workspace, pauses }),
+    ...processRoutes(processes),
+    ...outboxRoutes(outbox, processes.countRunning),
     ...fileRoutes({ workspace, onList: watcher.include }),
     ...contentRoutes({ workspace, onWrite: agent.noteSave }),
     ...trashRoutes({ workspace, folder: join(BERTH_HOME, ".berth/trash") }),
@@ -138,12 +148,24 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
 
   return {
     calls: [...routes.map(({ method, path }) => [method, path] as const), ...upgrades.map(({ path }) => ["WS", path] as const)],
-    stop() {
-      terminals.stop();
-      agent.stop();
-      languages.stop();
-    },
+    stop: stopPrograms,
   };
+
+  function stopPrograms(): void {
+    processes.stop();
+    terminals.stop();
+    agent.stop();
+    languages.stop();
+  }
+
+  // Once, when the daemon learns which session this is.
+  function startWork(): void {
+    if (hasWork) return;
+    hasWork = true;
+    claimFolder(work, environment.request.sessionId ?? "");
+    outbox.load();
+    processes.load();
+  }
 
   function controlRoutes(): Route[] {
     return [
@@ -159,6 +181,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
         async handle({ request, response }) {
           environment.start(await readJson(request));
           pauses.end();
+          startWork();
           changes.onSessionStart();
           terminals.onSessionStart();
           agent.onSessionStart();
@@ -200,9 +223,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
         method: "POST",
         path: "/internal/stop",
         handle({ response }) {
-          terminals.stop();
-          agent.stop();
-          languages.stop();
+          stopPrograms();
           sendJson(response, 200, { status: "ok" });
         },
       },

@@ -113,7 +113,16 @@ function userName(): string {
 }
 
 function parseStart(body: Record<string, unknown>): StartRequest {
-  const { env = {}, agent = null, fallbackAgents = [], autoStartAgent = false, languageServers = {}, egressToken, gitConfig = [] } = body;
+  const {
+    env = {},
+    agent = null,
+    fallbackAgents = [],
+    autoStartAgent = false,
+    languageServers = {},
+    sessionId,
+    egressToken,
+    gitConfig = [],
+  } = body;
   if (!isStringRecord(env)) throw badRequest("env must contain only strings");
   // The operating system cannot pass a variable with a NUL character.
   const passable = Object.fromEntries(Object.entries(env).filter((pair) => !pair.join("").includes("\0")));
@@ -123,6 +132,7 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     throw badRequest("gitConfig must contain pairs of strings");
   if (egressToken !== undefined && (typeof egressToken !== "string" || /[\r\n]/.test(egressToken)))
     throw badRequest("egressToken must be a single line");
+  if (sessionId !== undefined && typeof sessionId !== "string") throw badRequest("sessionId must be a string");
   return {
     env: passable,
     agent: agent === null ? null : parseAgent(agent),
@@ -130,6 +140,7 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     autoStartAgent,
     languageServers: parseLanguageServers(languageServers),
     gitConfig: gitConfig as [string, string][],
+    ...(sessionId === undefined ? {} : { sessionId }),
     ...(egressToken === undefined ? {} : { egressToken }),
   };
 }

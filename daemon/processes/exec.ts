@@ -1,19 +1,18 @@
 import type { ServerResponse } from "node:http";
 import { StringDecoder } from "node:string_decoder";
-import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
+import type { ExecEvent } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
-import { isStringArray, isStringRecord, readJson } from "../http/body.ts";
+import { readJson } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Pauses } from "../http/pauses.ts";
 import type { Call, Route } from "../http/route.ts";
 import { afterRunningTime } from "../io/running-time.ts";
 import type { Environment } from "./environment.ts";
-import { killProgram, onceOver, type Program, startProgram } from "./program.ts";
+import { parseProgram } from "./parse-program.ts";
+import { killProgram, onceOver, type Program, startFailure, startProgram } from "./program.ts";
 
 type EndEvent = Extract<ExecEvent, { type: "exit" | "error" }>;
-
-const MAX_TIMEOUT_MS = 24 * 3600 * 1000;
 
 const PAUSED: EndEvent = {
   type: "error",
@@ -36,10 +35,9 @@ export function execRoutes({ environment, workspace, pauses }: ExecDeps): Route[
         const { request, response, query } = call;
         const format = parseFormat(query.get("format"));
         const wanted = parseExec(await readJson(request));
-        const cwd = await workspace.folderPath(wanted.cwd ?? "");
+        const cwd = await workspace.folderPath(wanted.cwd);
         if (pauses.isUnderWay) throw new AppError("session_paused");
-        const words = typeof wanted.command === "string" ? ["/bin/sh", "-c", wanted.command] : wanted.command;
-        const program = startProgram(words, { cwd, env: environment.forChild(wanted.env) });
+        const program = startProgram(wanted.words, { cwd, env: environment.forChild(wanted.env) });
         program.stdin.end(wanted.stdin ?? "");
         const output = format === "text" ? textOutput(response) : jsonOutput(response);
         await run(program, wanted, call, output, pauses);
@@ -55,14 +53,14 @@ interface Output {
 
 async function run(
   program: Program,
-  { timeoutMs }: ExecRequest,
+  { timeoutMs }: { timeoutMs: number | null },
   { response, onGone }: Pick<Call, "response" | "onGone">,
   output: Output,
   pauses: Pick<Pauses, "onBegin">,
 ): Promise<void> {
   const { stdout, stderr } = program;
   let timedOut = false;
-  const cancelTimeout = timeoutMs === undefined ? undefined : afterRunningTime(timeoutMs, () => ((timedOut = true), killProgram(program)));
+  const cancelTimeout = timeoutMs === null ? null : afterRunningTime(timeoutMs, () => ((timedOut = true), killProgram(program)));
   onGone(() => killProgram(program));
   const resume = () => {
     stdout.resume();
@@ -134,29 +132,14 @@ function textOutput(response: ServerResponse): Output {
   };
 }
 
-function startFailure(error: Error & { code?: string; path?: string }): string {
-  if (error.code === "ENOENT") return `Command not found: ${error.path ?? ""}`;
-  if (error.code === "EACCES") return `Permission denied: ${error.path ?? ""}`;
-  return `The command could not be started (${error.code ?? error.message})`;
-}
-
 function parseFormat(format: string | null): "ndjson" | "text" {
   if (format === null || format === "ndjson") return "ndjson";
   if (format === "text") return "text";
   throw badRequest("format must be ndjson or text");
 }
 
-function parseExec(body: Record<string, unknown>): ExecRequest {
-  const { command, cwd, env, stdin, timeoutMs } = body;
-  const words = typeof command === "string" ? [command] : command;
-  if (!isStringArray(words) || !words[0] || words.some((word) => word.includes("\0")))
-    throw badRequest("command must be a string or an array of strings");
-  if (cwd !== undefined && typeof cwd !== "string") throw badRequest("cwd must be a string");
+function parseExec(body: Record<string, unknown>) {
+  const { stdin } = body;
   if (stdin !== undefined && typeof stdin !== "string") throw badRequest("stdin must be a string");
-  if (env !== undefined && (!isStringRecord(env) || Object.entries(env).some((pair) => pair.join("").includes("\0"))))
-    throw badRequest("env must contain only strings");
-  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && (timeoutMs as number) > 0 && (timeoutMs as number) <= MAX_TIMEOUT_MS)) {
-    throw badRequest(`timeoutMs must be an integer from 1 to ${MAX_TIMEOUT_MS}`);
-  }
-  return { command: command as string | string[], cwd, env, stdin, timeoutMs: timeoutMs as number | undefined };
+  return { ...parseProgram(body), stdin };
 }

@@ -67,3 +67,10 @@ export function onceOver(program: Program, callback: () => void): void {
     program.once("close", over);
   });
 }
+
+// Why a program could not be started, for people.
+export function startFailure(error: Error & { code?: string; path?: string }): string {
+  if (error.code === "ENOENT") return `Command not found: ${error.path ?? ""}`;
+  if (error.code === "EACCES") return `Permission denied: ${error.path ?? ""}`;
+  return `The command could not be started (${error.code ?? error.message})`;
+}

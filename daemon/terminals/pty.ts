@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { join } from "node:path";
 import { preferForOomKill } from "../processes/oom-score.ts";
 import { signalGroup } from "../processes/signal-group.ts";
@@ -133,3 +134,6 @@ function loadNative(): Native {
   if (process.platform === "darwin") helperPath = requirePackage.resolve(`${name}/spawn-helper`);
   return requirePackage(`${name}/pty.node`) as Native;
 }
+
+export const signalName = (wanted: number): string =>
+  Object.entries(constants.signals).find(([, signal]) => signal === wanted)?.[0] ?? String(wanted);

@@ -1,10 +1,9 @@
 import { readlinkSync } from "node:fs";
-import { constants } from "node:os";
 import type { Terminal, TerminalFromClient, TerminalFromDaemon } from "@berth/contract/daemon.ts";
 import type { WebSocket } from "ws";
 import { parseMessage } from "../http/sockets.ts";
 import { foregroundProgram } from "./foreground.ts";
-import type { Pty, PtyOptions } from "./pty.ts";
+import { type Pty, type PtyOptions, signalName } from "./pty.ts";
 import type { Ring } from "./ring.ts";
 
 // One terminal: a program on a PTY, the last part of its output, and the browsers that show it. Each browser reads from the
@@ -294,5 +293,3 @@ function firstLineStart(ring: Ring, clearedAt: number): number {
   const lineBreak = ring.read(ring.start, 4096).indexOf(10);
   return lineBreak === -1 ? ring.start : ring.start + lineBreak + 1;
 }
-
-const signalName = (wanted: number) => Object.entries(constants.signals).find(([, signal]) => signal === wanted)?.[0] ?? String(wanted);

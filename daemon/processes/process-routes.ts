@@ -1,0 +1,136 @@
+import { constants } from "node:os";
+import { pipeline } from "node:stream/promises";
+import { AppError } from "@berth/contract/errors.ts";
+import { OUTPUT_HEADERS, type ProcessStream } from "@berth/contract/processes.ts";
+import { readJson } from "../http/body.ts";
+import { badRequest, notFound } from "../http/errors.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Call, Route } from "../http/route.ts";
+import { isSize } from "../terminals/terminal.ts";
+import { parseProgram } from "./parse-program.ts";
+import type { LiveProcess } from "./process.ts";
+import { sendProcessEvents } from "./process-events.ts";
+import type { Processes, WantedProcess } from "./processes.ts";
+import type { Running } from "./running.ts";
+
+const MAX_NAME_LENGTH = 200;
+const WAIT_MS = 30_000;
+const MAX_WAIT_MS = 600_000;
+
+export function processRoutes(processes: Processes): Route[] {
+  const found = (call: Call): LiveProcess => {
+    const process = processes.find(call.params.id ?? "");
+    if (!process) throw notFound("There is no such process");
+    return process;
+  };
+  const running = (call: Call): Running => {
+    const { running: live } = found(call);
+    if (!live) throw new AppError("process_ended");
+    return live;
+  };
+  const route = (method: string, path: string, handle: Route["handle"]): Route => ({ method, path: `/processes${path}`, handle });
+
+  return [
+    route("GET", "", ({ response }) => sendJson(response, 200, { processes: processes.list() })),
+    route("POST", "", async ({ request, response }) => sendJson(response, 201, await processes.start(parseStart(await readJson(request))))),
+    route("GET", "/:id", (call) => sendJson(call.response, 200, found(call).describe())),
+    route("DELETE", "/:id", (call) => {
+      processes.remove(found(call));
+      call.response.writeHead(204).end();
+    }),
+    route("GET", "/:id/output", (call) => sendOutput(found(call), call)),
+    route("GET", "/:id/events", (call) => sendProcessEvents(found(call), call)),
+    route("POST", "/:id/stdin", async (call) => {
+      const live = running(call);
+      await pipeline(call.request, async (chunks: AsyncIterable<Buffer>) => {
+        for await (const chunk of chunks) if (!live.write(chunk)) await new Promise<void>((resolve) => live.drained(resolve));
+      });
+      call.response.writeHead(204).end();
+    }),
+    route("POST", "/:id/stdin/close", (call) => {
+      running(call).closeInput();
+      call.response.writeHead(204).end();
+    }),
+    route("POST", "/:id/resize", async (call) => {
+      const { cols, rows } = await readJson(call.request);
+      if (!isSize(cols) || !isSize(rows)) throw badRequest(SIZE_RULE);
+      if (!found(call).describe().pty) throw badRequest("The process has no pseudo-terminal");
+      running(call).resize(cols, rows);
+      call.response.writeHead(204).end();
+    }),
+    route("POST", "/:id/signal", async (call) => {
+      const { signal } = await readJson(call.request);
+      if (!isSignal(signal)) throw badRequest("signal must be the name of a signal, such as SIGINT");
+      running(call).signal(signal);
+      call.response.writeHead(204).end();
+    }),
+    route("POST", "/:id/wait", async (call) => {
+      const process = found(call);
+      await ended(process, parseWait(call.query.get("timeoutMs")), call);
+      sendJson(call.response, 200, process.describe());
+    }),
+  ];
+}
+
+const SIZE_RULE = "cols and rows must be integers from 1 to 1000";
+
+function sendOutput(process: LiveProcess, { query, response }: Call): void {
+  const stream = query.get("stream");
+  if (stream !== null && stream !== "stdout" && stream !== "stderr") throw badRequest("stream must be stdout or stderr");
+  const { bytes, offset, dropped } = process.log.collect(stream as ProcessStream | null, parseOffset(query.get("offset")));
+  response.writeHead(200, {
+    "Content-Type": "application/octet-stream",
+    "Content-Length": bytes.length,
+    "Cache-Control": "no-store",
+    [OUTPUT_HEADERS.offset]: offset,
+    [OUTPUT_HEADERS.next]: offset + bytes.length,
+    [OUTPUT_HEADERS.dropped]: dropped,
+  });
+  response.end(bytes);
+}
+
+function ended(process: LiveProcess, timeoutMs: number, { response }: Call): Promise<void> {
+  return new Promise((resolve) => {
+    if (!process.running) return resolve();
+    const done = () => {
+      news[Symbol.dispose]();
+      clearTimeout(timer);
+      resolve();
+    };
+    const news = process.onNews(() => process.running ?? done());
+    const timer = setTimeout(done, timeoutMs);
+    response.once("close", done);
+  });
+}
+
+function parseStart(body: Record<string, unknown>): WantedProcess {
+  const { command, args, pty = null, stdin = false, name = null } = body;
+  if ((command === undefined) === (args === undefined)) throw badRequest("Either command or args is required");
+  if (command !== undefined && typeof command !== "string") throw badRequest("command must be a string; args takes an array");
+  if (args !== undefined && !Array.isArray(args)) throw badRequest("args must be an array of strings");
+  if (typeof stdin !== "boolean") throw badRequest("stdin must be a boolean");
+  if (name !== null && (typeof name !== "string" || name.length > MAX_NAME_LENGTH))
+    throw badRequest(`name must be a string of at most ${MAX_NAME_LENGTH} characters`);
+  return { ...parseProgram({ ...body, command: command ?? args }), pty: parsePty(pty), hasStdin: stdin || pty !== null, name };
+}
+
+function parsePty(pty: unknown): WantedProcess["pty"] {
+  if (pty === null) return null;
+  const { cols, rows } = typeof pty === "object" ? (pty as Record<string, unknown>) : {};
+  if (!isSize(cols) || !isSize(rows)) throw badRequest(`pty must be an object: ${SIZE_RULE}`);
+  return { cols, rows };
+}
+
+function parseOffset(text: string | null): number {
+  if (text === null) return 0;
+  if (!/^\d{1,15}$/.test(text)) throw badRequest("offset must be a number of bytes");
+  return Number(text);
+}
+
+function parseWait(text: string | null): number {
+  if (text === null) return WAIT_MS;
+  if (!/^\d{1,6}$/.test(text) || Number(text) > MAX_WAIT_MS) throw badRequest(`timeoutMs must be an integer from 0 to ${MAX_WAIT_MS}`);
+  return Number(text);
+}
+
+const isSignal = (value: unknown): value is NodeJS.Signals => typeof value === "string" && Object.hasOwn(constants.signals, value);

@@ -1,0 +1,147 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { AppError } from "@berth/contract/errors.ts";
+import type { Process } from "@berth/contract/processes.ts";
+import type { WorkspaceFolder } from "../files/workspace-folder.ts";
+import type { Pauses } from "../http/pauses.ts";
+import type { Environment } from "./environment.ts";
+import type { Outbox } from "./outbox.ts";
+import type { WantedProgram } from "./parse-program.ts";
+import { type LiveProcess, restoreProcess, startProcess } from "./process.ts";
+import { openSavedProcesses, type SavedProcesses } from "./saved-processes.ts";
+
+export interface WantedProcess extends WantedProgram {
+  pty: { cols: number; rows: number } | null;
+  hasStdin: boolean;
+  name: string | null;
+}
+
+// The processes of the session: those that run, and those that ended lately.
+export interface Processes {
+  start(wanted: WantedProcess): Promise<Process>;
+  list(): Process[];
+  find(id: string): LiveProcess | undefined;
+  // Ends it, if it runs, and forgets it.
+  remove(process: LiveProcess): void;
+  // The sandbox is about to stop: nothing that runs now comes back.
+  stop(): void;
+  // Loads the processes from before the sandbox was stopped.
+  load(): void;
+  countRunning(): number;
+}
+
+export interface ProcessesDeps {
+  environment: Environment;
+  workspace: WorkspaceFolder;
+  pauses: Pick<Pauses, "isUnderWay">;
+  outbox: Pick<Outbox, "add">;
+  folder: string;
+}
+
+const MAX_RUNNING = 128;
+const MAX_ENDED = 100;
+const FORGET_AFTER_MS = 3600 * 1000;
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+
+export function createProcesses({ environment, workspace, pauses, outbox, folder }: ProcessesDeps): Processes {
+  const processes = new Map<string, LiveProcess>();
+  const saved: SavedProcesses = openSavedProcesses(join(folder, "processes"));
+  let starting = 0;
+
+  return {
+    async start({ words, command, cwd, env, pty, hasStdin, timeoutMs, name }) {
+      const folderPath = await workspace.folderPath(cwd);
+      if (pauses.isUnderWay) throw new AppError("session_paused");
+      if (running().length + starting >= MAX_RUNNING)
+        throw new AppError("too_many", { message: `There are already ${MAX_RUNNING} processes; end one first` });
+      starting++;
+      try {
+        const process = await startProcess({
+          head: { id: `proc_${randomBytes(8).toString("hex")}`, name, command, cwd: folderPath },
+          words,
+          cwd: folderPath,
+          env: environment.forChild(env),
+          pty,
+          timeoutMs,
+          onOutput: shrink,
+          onEnd: record,
+        });
+        if (!hasStdin) process.running?.closeInput();
+        processes.set(process.id, process);
+        saved.save(process.describe());
+        return process.describe();
+      } finally {
+        starting--;
+      }
+    },
+    list() {
+      forgetOld();
+      return [...processes.values()].map((process) => process.describe());
+    },
+    find: (id) => processes.get(id),
+    remove(process) {
+      forget(process.id);
+      stopRunning(process);
+    },
+    stop() {
+      for (const process of running()) {
+        stopRunning(process);
+        process.lose();
+      }
+    },
+    countRunning: () => running().length + starting,
+    load() {
+      for (const head of saved.load()) {
+        const lost = head.status === "running";
+        const process = restoreProcess(lost ? { ...head, status: "lost", endedAt: new Date().toISOString() } : head);
+        processes.set(process.id, process);
+        if (lost) record(process);
+      }
+      forgetOld();
+    },
+  };
+
+  function running(): LiveProcess[] {
+    return [...processes.values()].filter((process) => process.running);
+  }
+
+  function record(process: LiveProcess): void {
+    const { outputBytes: _, droppedBytes: __, cwd: ___, ...data } = process.describe();
+    outbox.add({ type: "process.exited", data });
+    if (processes.has(process.id)) saved.save(process.describe());
+    forgetOld();
+  }
+
+  function forgetOld(): void {
+    const ended = [...processes.values()].filter((process) => !process.running);
+    const limit = new Date(Date.now() - FORGET_AFTER_MS).toISOString();
+    ended
+      .filter((process, at) => at < ended.length - MAX_ENDED || (process.describe().endedAt ?? "") < limit)
+      .forEach(({ id }) => forget(id));
+  }
+
+  function forget(id: string): void {
+    processes.delete(id);
+    saved.remove(id);
+  }
+
+  // Takes memory from the process that has the most.
+  function shrink(): void {
+    const logs = [...processes.values()].map(({ log }) => log);
+    let total = logs.reduce((sum, log) => sum + log.size, 0);
+    while (total > MAX_OUTPUT_BYTES) {
+      const largest = logs.reduce((a, b) => (b.size > a.size ? b : a));
+      total -= largest.size;
+      largest.drop();
+      total += largest.size;
+    }
+  }
+}
+
+const STOP_GRACE_MS = 2000;
+
+function stopRunning({ running }: LiveProcess): void {
+  if (!running) return;
+  running.signal("SIGTERM");
+  setTimeout(() => running.signal("SIGKILL"), STOP_GRACE_MS).unref();
+}

@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import type { ProcessStream } from "@berth/contract/processes.ts";
+import { AppError } from "@berth/contract/errors.ts";
+import { systemCode } from "../http/errors.ts";
+import { openPty, signalName } from "../terminals/pty.ts";
+import { onceOver, signalProgram, startFailure, startProgram } from "./program.ts";
+
+// A program with pipes or with a pseudo-terminal.
+export interface Running {
+  readonly pid: number;
+  // Returns false when the program does not read its input: wait for `drained` before writing more.
+  write(bytes: Uint8Array): boolean;
+  drained(callback: () => void): void;
+  closeInput(): void;
+  // No-op without a pseudo-terminal.
+  resize(cols: number, rows: number): void;
+  // No-op if it has exited. Reaches everything that the program has started.
+  signal(signal: NodeJS.Signals): void;
+}
+
+export interface RunningOptions {
+  words: string[];
+  cwd: string;
+  env: Record<string, string>;
+  pty: { cols: number; rows: number } | null;
+  // The bytes are only valid during the call.
+  onOutput: (stream: ProcessStream, bytes: Uint8Array) => void;
+  // Called once, after all output.
+  onExit: (code: number | null, signal: string | null) => void;
+}
+
+// Throws an error of the contract if the program cannot be started.
+export async function startRunning(options: RunningOptions): Promise<Running> {
+  return options.pty ? startOnPty(options, options.pty) : await startWithPipes(options);
+}
+
+const END_OF_INPUT = Buffer.from([4]);
+
+function startOnPty({ words, cwd, env, onOutput, onExit }: RunningOptions, size: { cols: number; rows: number }): Running {
+  const pty = openPty({
+    ...size,
+    command: words,
+    cwd,
+    env: { TERM: "xterm-256color", COLORTERM: "truecolor", ...env },
+    onOutput: (bytes) => onOutput("stdout", bytes),
+    onExit: (code, signal) => onExit(code, signal === null ? null : signalName(signal)),
+  });
+  return { ...pty, closeInput: () => void pty.write(END_OF_INPUT), signal: pty.kill };
+}
+
+async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOptions): Promise<Running> {
+  const program = startProgram(words, { cwd, env });
+  for (const stream of ["stdout", "stderr"] as const) program[stream].on("data", (chunk: Buffer) => onOutput(stream, chunk));
+  onceOver(program, () => onExit(program.exitCode, program.signalCode));
+  try {
+    await once(program, "spawn");
+  } catch (error) {
+    throw new AppError(systemCode(error) === "EAGAIN" ? "busy" : "bad_request", { message: startFailure(error as Error), cause: error });
+  }
+  return {
+    pid: program.pid ?? 0,
+    write: (bytes) => program.stdin.destroyed || program.stdin.write(bytes),
+    drained(callback) {
+      const done = () => {
+        program.stdin.off("drain", done).off("close", done);
+        callback();
+      };
+      program.stdin.on("drain", done).on("close", done);
+    },
+    closeInput: () => void program.stdin.end(),
+    resize: () => {},
+    signal: (signal) => signalProgram(program, signal),
+  };
+}
