@@ -25,7 +25,7 @@ export interface Route {
 }
 
 // The parts of a sandbox's own API.
-export type SandboxTag = "Commands" | "Files" | "Terminals" | "Ports" | "Changes" | "Git" | "Agent";
+export type SandboxTag = "Commands" | "Processes" | "Files" | "Terminals" | "Ports" | "Changes" | "Git" | "Agent";
 
 export interface Success extends Content {
   status: number;

@@ -24,6 +24,7 @@ import {
 import { header, query, route, type Route } from "./route.ts";
 import { AGENT_ROUTES } from "./sandbox-agent-routes.ts";
 import { GIT_ROUTES } from "./sandbox-git-routes.ts";
+import { PROCESS_ROUTES } from "./sandbox-process-routes.ts";
 
 // The API of a sandbox below `sandboxUrl`. The daemon in the sandbox answers; these routes only describe it.
 
@@ -289,6 +290,7 @@ export const SANDBOX_ROUTES = {
     success: { status: 204, description: "The file is as it was." },
     errors: [...FILE_ERRORS, "too_large", "git_failed", "disk_full"],
   }),
+  ...PROCESS_ROUTES,
   ...GIT_ROUTES,
   ...AGENT_ROUTES,
 } as const satisfies Record<string, Route>;

@@ -5,9 +5,11 @@ import { expect, test } from "vitest";
 import type * as agent from "../agent.ts";
 import type * as daemon from "../daemon.ts";
 import type * as git from "../git.ts";
+import type * as processes from "../processes.ts";
 import { SANDBOX_ROUTES } from "../routes/sandbox-routes.ts";
 import type * as agentSchemas from "./sandbox-agent.ts";
 import type * as gitSchemas from "./sandbox-git.ts";
+import type * as processSchemas from "./sandbox-process.ts";
 import type * as schemas from "./sandbox.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -21,7 +23,10 @@ test("the description has every route of the daemon that callers can reach, and 
     .map(([, method, path]) => `${method} ${path}`);
   // The routes of git that change a repository are POST routes, made by two functions.
   const changes = texts.flatMap((text) => [...text.matchAll(/^ +(?:change|follow)\("(\/git\/[^"]+)"/gm)]).map(([, path]) => `POST ${path}`);
-  const served = [...routes, ...changes];
+  const ofProcesses = texts
+    .flatMap((text) => [...text.matchAll(/^ +route\("([A-Z]+)", "(\/processes[^"]*)"/gm)])
+    .map(([, method, path]) => `${method} ${path}`);
+  const served = [...routes, ...changes, ...ofProcesses];
   const described = Object.values(SANDBOX_ROUTES).map(({ method, path }) => `${method} ${path.replace("/sandboxes/{sandboxId}", "")}`);
   expect(served.length).toBeGreaterThan(20);
   const inOneForm = (routes: string[]) => routes.map((route) => route.replaceAll(/\{\w+\}|:\w+/g, "*")).toSorted();
@@ -37,6 +42,7 @@ type Fits<Described, Used> = [Described] extends [Used]
 type Body<Schemas, Name extends keyof Schemas> = Schemas[Name] extends TSchema ? Static<Schemas[Name]> : never;
 type Of<Name extends keyof typeof schemas> = Body<typeof schemas, Name>;
 type GitOf<Name extends keyof typeof gitSchemas> = Body<typeof gitSchemas, Name>;
+type ProcessOf<Name extends keyof typeof processSchemas> = Body<typeof processSchemas, Name>;
 type AgentOf<Name extends keyof typeof agentSchemas> = Body<typeof agentSchemas, Name>;
 
 test("the described bodies are the types that the daemon uses", () => {
@@ -66,7 +72,13 @@ test("the described bodies are the types that the daemon uses", () => {
     Fits<AgentOf<"AgentState">, daemon.AgentState>,
     Fits<AgentOf<"PromptRequest">, agent.PromptRequest>,
     Fits<AgentOf<"Conversation">, agent.Conversation>,
+    Fits<ProcessOf<"StartProcess">, processes.StartProcess>,
+    Fits<ProcessOf<"Process">, processes.Process>,
+    Fits<ProcessOf<"ProcessEvent">, processes.ProcessEvent>,
   ] = [
+    true,
+    true,
+    true,
     true,
     true,
     true,

@@ -28,43 +28,45 @@ export function processRoutes(processes: Processes): Route[] {
     if (!live) throw new AppError("process_ended");
     return live;
   };
-  const route = (method: string, path: string, handle: Route["handle"]): Route => ({ method, path: `/processes${path}`, handle });
+  const route = (method: string, path: string, handle: Route["handle"]): Route => ({ method, path, handle });
 
   return [
-    route("GET", "", ({ response }) => sendJson(response, 200, { processes: processes.list() })),
-    route("POST", "", async ({ request, response }) => sendJson(response, 201, await processes.start(parseStart(await readJson(request))))),
-    route("GET", "/:id", (call) => sendJson(call.response, 200, found(call).describe())),
-    route("DELETE", "/:id", (call) => {
+    route("GET", "/processes", ({ response }) => sendJson(response, 200, { processes: processes.list() })),
+    route("POST", "/processes", async ({ request, response }) =>
+      sendJson(response, 201, await processes.start(parseStart(await readJson(request)))),
+    ),
+    route("GET", "/processes/:id", (call) => sendJson(call.response, 200, found(call).describe())),
+    route("DELETE", "/processes/:id", (call) => {
       processes.remove(found(call));
       call.response.writeHead(204).end();
     }),
-    route("GET", "/:id/output", (call) => sendOutput(found(call), call)),
-    route("GET", "/:id/events", (call) => sendProcessEvents(found(call), call)),
-    route("POST", "/:id/stdin", async (call) => {
+    route("GET", "/processes/:id/output", (call) => sendOutput(found(call), call)),
+    route("GET", "/processes/:id/events", (call) => sendProcessEvents(found(call), call)),
+    route("POST", "/processes/:id/stdin", async (call) => {
       const live = running(call);
       await pipeline(call.request, async (chunks: AsyncIterable<Buffer>) => {
         for await (const chunk of chunks) if (!live.write(chunk)) await new Promise<void>((resolve) => live.drained(resolve));
       });
       call.response.writeHead(204).end();
     }),
-    route("POST", "/:id/stdin/close", (call) => {
+    route("POST", "/processes/:id/stdin/close", (call) => {
       running(call).closeInput();
       call.response.writeHead(204).end();
     }),
-    route("POST", "/:id/resize", async (call) => {
+    route("POST", "/processes/:id/resize", async (call) => {
       const { cols, rows } = await readJson(call.request);
       if (!isSize(cols) || !isSize(rows)) throw badRequest(SIZE_RULE);
       if (!found(call).describe().pty) throw badRequest("The process has no pseudo-terminal");
       running(call).resize(cols, rows);
       call.response.writeHead(204).end();
     }),
-    route("POST", "/:id/signal", async (call) => {
+    route("POST", "/processes/:id/signal", async (call) => {
       const { signal } = await readJson(call.request);
       if (!isSignal(signal)) throw badRequest("signal must be the name of a signal, such as SIGINT");
       running(call).signal(signal);
       call.response.writeHead(204).end();
     }),
-    route("POST", "/:id/wait", async (call) => {
+    route("POST", "/processes/:id/wait", async (call) => {
       const process = found(call);
       await ended(process, parseWait(call.query.get("timeoutMs")), call);
       sendJson(call.response, 200, process.describe());

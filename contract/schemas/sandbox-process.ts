@@ -1,0 +1,70 @@
+import Type, { type TProperties, type TSchema } from "typebox";
+
+// The bodies of the sandbox API's processes, for its description. The types that the daemon uses are in processes.ts.
+
+const describe = (description: string) => ({ description });
+const named = <P extends TProperties>($id: string, properties: P) => Type.Object(properties, { $id });
+const nullable = <S extends TSchema>(schema: S, description: string) => Type.Union([schema, Type.Null()], { description });
+const side = (description: string) => Type.Integer({ minimum: 1, maximum: 1000, description });
+const size = { cols: side("The width in characters."), rows: side("The height in lines.") };
+const stream = Type.Enum(["stdout", "stderr"], describe("The stream that the program wrote to."));
+
+export const StartProcess = named("StartProcess", {
+  command: Type.Optional(Type.String({ minLength: 1, description: "Run by `sh -c`. Either this or `args`." })),
+  args: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: "A program and its arguments, executed without a shell." })),
+  cwd: Type.Optional(Type.String(describe("The folder to run in, relative to the workspace. Default: the workspace."))),
+  env: Type.Optional(Type.Record(Type.String(), Type.String(), describe("Environment variables in addition to those of the session."))),
+  pty: Type.Optional(Type.Object(size, describe("Run it on a pseudo-terminal of this size. Its output is one stream, `stdout`."))),
+  stdin: Type.Optional(Type.Boolean({ default: false, description: "Whether its input stays open for more. It does with `pty`." })),
+  timeoutMs: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 86_400_000,
+      description: "It and everything that it started are killed after this time. A pause does not count.",
+    }),
+  ),
+  name: Type.Optional(Type.String({ maxLength: 200, description: "A name for people, in lists and events." })),
+});
+
+export const Process = named("Process", {
+  id: Type.String(describe("The identifier of the process.")),
+  name: nullable(Type.String(), "The name that it was started with."),
+  command: Type.Union([Type.String(), Type.Array(Type.String())], describe("The `command` or the `args` that it was started with.")),
+  cwd: Type.String(describe("The folder that it was started in.")),
+  pty: Type.Boolean(describe("Whether it has a pseudo-terminal.")),
+  pid: Type.Integer(describe("Its number in the sandbox.")),
+  status: Type.Enum(
+    ["running", "exited", "lost"],
+    describe("`lost`: the sandbox was stopped while it ran, so nothing is known about its end."),
+  ),
+  exitCode: nullable(Type.Integer(), "The exit code; null while it runs, if a signal ended it, and if it is lost."),
+  signal: nullable(Type.String(), "The signal that ended it, such as `SIGKILL`."),
+  timedOut: Type.Boolean(describe("Whether `timeoutMs` ended it.")),
+  startedAt: Type.String({ format: "date-time", description: "When it was started." }),
+  endedAt: nullable(Type.String({ format: "date-time" }), "When it ended; null while it runs."),
+  outputBytes: Type.Integer(describe("The bytes of its output so far.")),
+  droppedBytes: Type.Integer(describe("How many of the oldest bytes are no longer kept.")),
+});
+
+export const ProcessList = named("ProcessList", {
+  processes: Type.Array(Process, describe("The processes that run and those that ended lately, oldest first.")),
+});
+
+export const ProcessEvent = Type.Union(
+  [
+    Type.Object({
+      type: Type.Literal("output", describe("The type is in the field `event:`.")),
+      stream,
+      data: Type.String(describe("A piece of the output; with `encoding=base64` its bytes.")),
+    }),
+    Type.Object({
+      type: Type.Literal("dropped", describe("A part of the output is no longer kept.")),
+      bytes: Type.Integer(describe("How much of it this response does not have.")),
+    }),
+    Type.Object({ type: Type.Literal("end", describe("The last event.")), process: Process }),
+  ],
+  { $id: "ProcessEvent" },
+);
+
+export const ResizeProcess = named("ResizeProcess", size);
+export const SignalProcess = named("SignalProcess", { signal: Type.String(describe("The name of the signal, such as `SIGINT`.")) });
