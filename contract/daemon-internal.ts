@@ -26,10 +26,16 @@ export interface StartRequest {
   // Settings of git for all programs, in addition to those in files: pairs of a key and a value.
   gitConfig?: [key: string, value: string][];
   // Absent if an older server starts it.
-  sessionId?: string;
+  sandboxId?: string;
   // The egress token: the first line of every connection to the egress proxy, if that has a TCP address
   // (BERTH_EGRESS=host:port).
   egressToken?: string;
+}
+
+export interface StartResponse {
+  status: "ok";
+  // Whether the outbox has entries, or something goes on that will make one.
+  hasNews: boolean;
 }
 
 export interface AgentProgram {

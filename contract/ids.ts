@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 
 // Ids are time-ordered (48 bits of milliseconds) and unguessable (80 random bits). Lowercase Crockford base32 makes them
 // safe in URLs, host names and file names, and easy to read aloud.
@@ -24,14 +24,17 @@ export function newId<Prefix extends string>(prefix: Prefix, nowMs: number): `${
   return `${prefix}_${encodeTime(nowMs)}${encodeRandom()}`;
 }
 
+// The same id for the same text, so that a repeated insert finds the first. Not ordered by time.
+export function idFrom<Prefix extends string>(prefix: Prefix, text: string): `${Prefix}_${string}` {
+  return `${prefix}_${encode(createHash("sha256").update(text).digest().subarray(0, 26))}`;
+}
+
 function encodeTime(nowMs: number): string {
   let text = "";
   for (let rest = nowMs, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) text = ALPHABET[rest % 32] + text;
   return text;
 }
 
-function encodeRandom(): string {
-  let text = "";
-  for (const byte of randomBytes(16)) text += ALPHABET[byte & 31];
-  return text;
-}
+const encodeRandom = () => encode(randomBytes(16));
+
+const encode = (bytes: Uint8Array): string => Array.from(bytes, (byte) => ALPHABET[byte & 31]).join("");

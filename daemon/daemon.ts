@@ -1,7 +1,7 @@
 // Builds all parts of the daemon.
 import { join } from "node:path";
 import type { Health } from "@berth/contract/daemon.ts";
-import type { DaemonActivity } from "@berth/contract/daemon-internal.ts";
+import type { DaemonActivity, StartResponse } from "@berth/contract/daemon-internal.ts";
 import { createAgentRoutes } from "./agent/routes.ts";
 import { createChanges } from "./changes/changes.ts";
 import { ignoredRoutes } from "./changes/ignored.ts";
@@ -158,11 +158,11 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     languages.stop();
   }
 
-  // Once, when the daemon learns which session this is.
+  // Once, when the daemon learns which sandbox this is.
   function startWork(): void {
     if (hasWork) return;
     hasWork = true;
-    claimFolder(work, environment.request.sessionId ?? "");
+    claimFolder(work, environment.request.sandboxId ?? "");
     outbox.load();
     processes.load();
   }
@@ -186,7 +186,8 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
           terminals.onSessionStart();
           agent.onSessionStart();
           await setup.onSessionStart();
-          sendJson(response, 200, { status: "ok" });
+          const hasNews = processes.countRunning() > 0 || outbox.list().length > 0;
+          sendJson(response, 200, { status: "ok", hasNews } satisfies StartResponse);
         },
       },
       {

@@ -32,6 +32,7 @@ import { readPartner } from "./keys/partners.ts";
 import { DEMO_PARTNER, seedDemo } from "./keys/seed.ts";
 import { describeLowLimit, maxConnectionsFor, readOpenFileLimit } from "./open-files.ts";
 import { createDaemonLinks } from "./daemon-link/daemon-links.ts";
+import { withNews } from "./daemon-link/link-news.ts";
 import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
 import { nameClockWork, runWork } from "./event-loop/loop-work.ts";
@@ -149,7 +150,7 @@ export async function startServer(
     if (!isAtSite(access, site)) throw await servers.elsewhere(access.site);
     return secrets.open(access.sealedToken, sandboxId);
   };
-  const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
+  const links = opening.use(withNews(createDaemonLinks({ driver, tokenOf, log })));
 
   const model = createModelRelay({ config, templates, secrets, store, clock, log, env: process.env });
   const registry = new Registry();

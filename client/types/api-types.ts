@@ -224,6 +224,7 @@ export type EventType =
   | "session.source_ready"
   | "session.source_failed"
   | "session.setup_finished"
+  | "process.exited"
   | "snapshot.created"
   | "snapshot.failed"
   | "snapshot.deleted";

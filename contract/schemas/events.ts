@@ -12,6 +12,7 @@ export const EVENT_TYPES = [
   "session.source_ready",
   "session.source_failed",
   "session.setup_finished",
+  "process.exited",
   "snapshot.created",
   "snapshot.failed",
   "snapshot.deleted",
@@ -26,14 +27,14 @@ export const SessionEvent = Type.Object(
       description:
         "The identifier of the event. Deliveries carry it as `webhook-id`; pass it as `after` or `Last-Event-ID` to continue after this event.",
     }),
-    type: Type.Enum([...EVENT_TYPES], { description: "What happened to the session." }),
+    type: Type.Enum([...EVENT_TYPES], { description: "What happened." }),
     timestamp: Type.String({ format: "date-time", description: "When it happened." }),
     data: Type.Object(
       { sessionId: Type.String({ description: "The identifier of the session." }) },
       {
         additionalProperties: true,
         description:
-          "The session at the time of the event: `sessionId`, `sandboxId`, `externalUserId`, `status`, `reason` and `metadata`. An event of a snapshot has `snapshotId`, `name`, `bytes` and `reason`, and the session that it was taken of.",
+          "The session at the time of the event: `sessionId`, `sandboxId`, `externalUserId`, `status`, `reason` and `metadata`. `process.exited` has `processId`, `name`, `processStatus` (`exited` or `lost`), `exitCode`, `signal`, `timedOut`, `startedAt`, `endedAt` and `durationMs` too. An event of a snapshot has `snapshotId`, `name`, `bytes` and `reason`, and the session that it was taken of.",
       },
     ),
   },

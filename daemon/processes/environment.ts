@@ -119,7 +119,7 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     fallbackAgents = [],
     autoStartAgent = false,
     languageServers = {},
-    sessionId,
+    sandboxId,
     egressToken,
     gitConfig = [],
   } = body;
@@ -132,7 +132,7 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     throw badRequest("gitConfig must contain pairs of strings");
   if (egressToken !== undefined && (typeof egressToken !== "string" || /[\r\n]/.test(egressToken)))
     throw badRequest("egressToken must be a single line");
-  if (sessionId !== undefined && typeof sessionId !== "string") throw badRequest("sessionId must be a string");
+  if (sandboxId !== undefined && typeof sandboxId !== "string") throw badRequest("sandboxId must be a string");
   return {
     env: passable,
     agent: agent === null ? null : parseAgent(agent),
@@ -140,7 +140,7 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     autoStartAgent,
     languageServers: parseLanguageServers(languageServers),
     gitConfig: gitConfig as [string, string][],
-    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(sandboxId === undefined ? {} : { sandboxId }),
     ...(egressToken === undefined ? {} : { egressToken }),
   };
 }

@@ -24,7 +24,7 @@ export interface Outbox {
 // Far more than comes together while a server restarts. Beyond it the oldest are lost.
 const MAX_ENTRIES = 5000;
 // In one response.
-const MAX_SENT = 500;
+const MAX_SENT = 32;
 
 export function openOutbox(file: string): Outbox {
   let entries: OutboxEntry[] = [];

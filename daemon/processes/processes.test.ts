@@ -10,9 +10,9 @@ let daemon: TestDaemon;
 beforeAll(async () => void (daemon = await startTestDaemon()));
 afterAll(() => daemon[Symbol.asyncDispose]());
 
-const beginSession = (sessionId: string) =>
-  daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: false, sessionId } });
-beforeAll(() => beginSession("ses_one"));
+const beginSession = (sandboxId: string) =>
+  daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: false, sandboxId } });
+beforeAll(() => beginSession("sbx_one"));
 
 const post = (path: string, body: string | object = {}) => daemon.fetch<Process>(path, { method: "POST", body });
 const start = async (body: StartProcess) => (await post("/processes", body)).json;
@@ -200,7 +200,7 @@ describe("for the server", () => {
     await daemon.stop("SIGKILL");
     process.kill(-running.pid, "SIGKILL");
     await daemon.restart();
-    await beginSession("ses_one");
+    await beginSession("sbx_one");
     expect(await get(running.id)).toMatchObject({ status: "lost", exitCode: null, signal: null });
     expect(await get(id)).toMatchObject({ status: "exited", exitCode: 4 });
     const after = (await outbox()).entries;
@@ -223,7 +223,7 @@ describe("for the server", () => {
     const file = join(daemon.home, ".berth/work/outbox");
     await writeFile(file, `${await readFile(file, "utf8")}{"id": 5}\nhalf a li`);
     await daemon.restart();
-    await beginSession("ses_two");
+    await beginSession("sbx_two");
     expect((await daemon.fetch<{ processes: Process[] }>("/processes")).json.processes).toEqual([]);
     expect((await outbox()).entries).toEqual([]);
   });

@@ -106,7 +106,8 @@ export function createProcesses({ environment, workspace, pauses, outbox, folder
   }
 
   function record(process: LiveProcess): void {
-    const { outputBytes: _, droppedBytes: __, cwd: ___, ...data } = process.describe();
+    const { id, name, status, exitCode, signal, timedOut, startedAt, endedAt } = process.describe();
+    const data = { id, name, status, exitCode, signal, timedOut, startedAt, endedAt };
     outbox.add({ type: "process.exited", data });
     if (processes.has(process.id)) saved.save(process.describe());
     forgetOld();

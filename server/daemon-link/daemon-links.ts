@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import type { Client, Dispatcher, Pool } from "undici";
 import { AppError, type SandboxId } from "@berth/contract";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
-import { type StartRequest } from "@berth/contract/daemon-internal.ts";
+import type { StartRequest, StartResponse } from "@berth/contract/daemon-internal.ts";
 import { isForwardableStatus, limitInterimAnswers } from "@berth/contract/forwarding.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { createConnectionBoundaries, createConnectionBoundary } from "../faults/connection-boundary.ts";
@@ -26,7 +26,7 @@ export interface DaemonLinks extends AsyncDisposable {
   // Resolves with a connection that the daemon switched to WebSocket, or with its refusal.
   upgrade(sandboxId: SandboxId, request: LinkUpgrade): Promise<Upgraded | Refused>;
   // `start` gives the daemon its environment and agent; `stop` announces that the sandbox is about to stop.
-  start(sandboxId: SandboxId, start: StartRequest, options?: StartOptions): Promise<void>;
+  start(sandboxId: SandboxId, start: StartRequest, options?: StartOptions): Promise<Pick<StartResponse, "hasNews">>;
   stop(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
   // Announces that the sandbox is about to be frozen, so that its commands outlive the connections of their callers.
   announcePause(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
@@ -212,7 +212,7 @@ export function createDaemonLinks({
     });
   }
 
-  async function post(sandboxId: SandboxId, path: string, body: object, options: PostOptions = {}): Promise<void> {
+  async function post(sandboxId: SandboxId, path: string, body: object, options: PostOptions = {}): Promise<string> {
     const link = linkTo(sandboxId);
     const { timeoutMs = headersTimeoutMs, signal, span } = options;
     const answer = await send(sandboxId, link, link.prepared?.client ?? link.pool, {
@@ -226,6 +226,11 @@ export function createDaemonLinks({
     });
     const text = await readAnswerText(answer.body);
     if (answer.status >= 300) throw unreachable(`${path} answered ${answer.status}: ${text.slice(0, 200)}`);
+    return text;
+  }
+
+  async function announce(sandboxId: SandboxId, path: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+    await post(sandboxId, path, {}, { timeoutMs, ...(signal && { signal }) });
   }
 
   async function prepare(sandboxId: SandboxId, start: StartRequest, signal?: AbortSignal): Promise<void> {
@@ -256,11 +261,13 @@ export function createDaemonLinks({
   return {
     request,
     upgrade,
-    start: (sandboxId, start, options) => post(sandboxId, "/internal/start", start, options),
-    announcePause: (sandboxId, signal) =>
-      post(sandboxId, "/internal/pause", {}, { timeoutMs: PAUSE_TIMEOUT_MS, ...(signal && { signal }) }),
-    save: (sandboxId, signal) => post(sandboxId, "/internal/save", {}, { timeoutMs: STOP_TIMEOUT_MS, ...(signal && { signal }) }),
-    stop: (sandboxId, signal) => post(sandboxId, "/internal/stop", {}, { timeoutMs: STOP_TIMEOUT_MS, ...(signal && { signal }) }),
+    async start(sandboxId, start, options) {
+      const text = await post(sandboxId, "/internal/start", start, options);
+      return { hasNews: /"hasNews":true/.test(text) };
+    },
+    announcePause: (sandboxId, signal) => announce(sandboxId, "/internal/pause", PAUSE_TIMEOUT_MS, signal),
+    save: (sandboxId, signal) => announce(sandboxId, "/internal/save", STOP_TIMEOUT_MS, signal),
+    stop: (sandboxId, signal) => announce(sandboxId, "/internal/stop", STOP_TIMEOUT_MS, signal),
     prepare,
     isPrepared: (sandboxId) => linkBySandbox.get(sandboxId)?.prepared?.isReady ?? false,
     forget,

@@ -6,6 +6,7 @@ import type { MachineDisk } from "../disk-space.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import { createSemaphore } from "../fairness/semaphore.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
+import type { LinkNews } from "../daemon-link/link-news.ts";
 import type { Store } from "../store/open.ts";
 import { countPausedTooLong } from "../store/sessions/due.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
@@ -33,6 +34,8 @@ import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
 import { followSetups } from "./setup/follow-setups.ts";
+import { createOutboxLink } from "./outbox/outbox-link.ts";
+import { createOutboxWatch } from "./outbox/outbox-watch.ts";
 import { createSnapshotServices } from "./snapshots/snapshot-services.ts";
 import { requireAdopted, requireReady } from "./snapshots/require-snapshot.ts";
 import type { SnapshotLimits, Snapshots } from "./snapshots/snapshots.ts";
@@ -57,7 +60,7 @@ export interface SessionServices extends AsyncDisposable {
 
 export interface SessionServicesDeps extends StepActionsDeps {
   store: Store;
-  links: StepActionsDeps["links"] & Pick<DaemonLinks, "request" | "save">;
+  links: StepActionsDeps["links"] & Pick<DaemonLinks, "request" | "save"> & LinkNews;
   // null if the sandboxes are not bound to a machine.
   host: string | null;
   servers: Pick<ServerDirectory, "elsewhere">;
@@ -150,6 +153,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, site, clock, log });
   const busySandboxes = createBusySandboxes({ store, driver, templates, activity, agentActivity, site, clock });
   const setups = followSetups({ ...deps, transitions, steps, changes, site });
+  const outbox = createOutboxWatch({ store, link: createOutboxLink(links), links, changes, site, clock, log });
   const { snapshots, tidy } = createSnapshotServices({
     ...deps,
     disk,
@@ -214,8 +218,10 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       })().then(pool.fillSoon);
       // A driver whose sandboxes see at once that the disk is full needs no pauses.
       if (driver.unwrittenBytes) timers.push(...watchDisk());
+      const reading = logFailure("outbox", outbox.begin)();
       timers.push(
         { [Symbol.asyncDispose]: () => repairing },
+        { [Symbol.asyncDispose]: () => reading },
         clock.every(TICK_MS, logFailure("schedule", schedule.tick)),
         clock.every(TICK_MS, logFailure("idle", idleWatch.tick)),
         clock.every(TICK_MS, logFailure("setup", setups.tick)),
@@ -237,6 +243,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       );
     },
     async [Symbol.asyncDispose]() {
+      await outbox[Symbol.asyncDispose]();
       for (const timer of timers) await timer[Symbol.asyncDispose]();
       await setups[Symbol.asyncDispose]();
       await activity.flushAll();

@@ -11,6 +11,8 @@ export interface NewEvent {
   sessionId: string;
   type: EventType;
   at: number;
+  // Of an event that may be appended again: then only the first counts.
+  id?: string;
   // Sent to partners: no secrets, no environment variables.
   data: Record<string, unknown>;
 }
@@ -29,13 +31,14 @@ export async function appendEvent(tx: Db, event: NewEvent): Promise<void> {
   await tx
     .insertInto("events")
     .values({
-      id: newId("evt", event.at),
+      id: event.id ?? newId("evt", event.at),
       partner_id: event.partnerId,
       session_id: event.sessionId,
       type: event.type,
       at: event.at,
       data: JSON.stringify(event.data),
     })
+    .onConflict((conflict) => conflict.column("id").doNothing())
     .execute();
 }
 

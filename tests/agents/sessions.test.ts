@@ -1,8 +1,7 @@
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { AGENTS, MODEL_KEY, modelSettings, runsEveryTest, serverSettings, type TestAgent } from "../support/agents/agents.ts";
 import { type Berth, startBerth } from "../support/servers/berth.ts";
+import { isHibernated } from "../support/servers/is-hibernated.ts";
 import { describeWith } from "../support/machine.ts";
 import { type ModelServer, startModelServer } from "../support/agents/model-server.ts";
 import { type AgentCalls, conversationOf, createAgentCalls, wordsOf } from "../support/agents/agent-calls.ts";
@@ -83,10 +82,4 @@ function testAgent(agent: TestAgent): void {
     expect(inFork.at(-1)).toMatchObject({ type: "turn", stopReason: "end_turn" });
     for (const words of ["My name is Ada", "What is my name?", "And in the fork?"]) expect(asked()).toContain(words);
   });
-}
-
-function isHibernated({ dataDir }: Berth, sessionId: string): boolean {
-  using database = new DatabaseSync(join(dataDir, "berth.db"), { readOnly: true });
-  const row = database.prepare("select hibernated, state from sessions where id = ?").get(sessionId);
-  return row?.hibernated === 1 && row.state === "paused";
 }

@@ -40,6 +40,7 @@ export async function judge(berth: Berth, ledger: Ledger, keys: KeyRing): Promis
   const entries = ledger.entries();
   for (const entry of entries) violations.push(...(await checkSession(berth, entry)));
   violations.push(...(await checkEvents(store, entries)), ...(await ledger.retry(berth.api)), ...(await keys.check(berth)));
+  violations.push(...(await checkProcesses(store, entries)));
   violations.push(...(await checkUsage(store)));
   violations.push(...(await checkPool(store, config, elapsedMs)));
   return { violations, settledMs };
@@ -92,6 +93,27 @@ async function checkEvents(store: Store, entries: Entry[]): Promise<string[]> {
       .filter((type) => count(found, type) < count(entry.events, type))
       .map((type) => `${entry.sessionId}: ${count(entry.events, type)} answers but ${count(found, type)} events ${type}`);
   });
+}
+
+// Sessions that were destroyed have ended their processes with them.
+async function checkProcesses(store: Store, entries: Entry[]): Promise<string[]> {
+  const living = entries.filter(({ allowed }) => !allowed.has("destroyed"));
+  const find = async () => {
+    const rows = await store.db.selectFrom("events").select("data").where("type", "=", "process.exited").execute();
+    const reported = rows.map(({ data }) => (JSON.parse(data) as { processId: string }).processId);
+    return living.flatMap(({ sessionId, processes }) =>
+      processes.flatMap((id) => {
+        const times = reported.filter((reportedId) => reportedId === id).length;
+        return times === 1 ? [] : [`${sessionId}: the end of ${id} was reported ${times} times`];
+      }),
+    );
+  };
+  const endMs = performance.now() + SETTLE_TIMEOUT_MS;
+  for (;;) {
+    const wrong = await find();
+    if (wrong.length === 0 || performance.now() > endMs) return wrong;
+    await delay(50);
+  }
 }
 
 // Steps that a caller waits for. Warming and hibernating run all the time.

@@ -15,6 +15,7 @@ const SHORT = [
   "usage.counting",
   "volume.deleting",
   "snapshot.copied",
+  "outbox.recorded",
 ];
 
 test(

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session, SessionList, SessionStatus, Volume } from "@berth/contract";
+import type { Process } from "@berth/contract/processes.ts";
 import type { Api } from "../support/servers/api.ts";
 import type { ImageWorld } from "./images.ts";
 import { createSnapshotLedger } from "./snapshot-ledger.ts";
@@ -14,6 +15,8 @@ export interface Ledger {
   useVolume(api: Api): Promise<void>;
   // The same for a session with a repository that cannot be fetched.
   useSource(api: Api): Promise<void>;
+  // Starts a process in a new session.
+  useProcess(api: Api): Promise<void>;
   // Creates a session whose repository names an image, and waits until its setup is over.
   useImage(api: Api): Promise<void>;
   // Retries every create without a response, like a partner, and reports those that made a second session.
@@ -31,6 +34,8 @@ export interface Entry {
   image?: string;
   // The events that must exist: one for each response.
   events: string[];
+  // The processes that were started. The end of each must be exactly one event.
+  processes: string[];
   // Whether a call is running. A session has one call at a time, so that none conflicts.
   busy: boolean;
 }
@@ -99,6 +104,11 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
     await alone(entry, () => move(api, entry, "DELETE", "", "destroyed", "session.destroyed"));
   }
 
+  async function useProcess(api: Api): Promise<void> {
+    const entry = await create(api);
+    await alone(entry, () => run(api, entry));
+  }
+
   async function useImage(api: Api): Promise<void> {
     if (!images) throw new Error("the sandboxes of this run have no images");
     const entry = await create(api, images.create);
@@ -144,6 +154,7 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
       allowed: new Set(["running"]),
       files: new Map([...files].map(([name, record]) => [name, { ...record, perhaps: [...record.perhaps] }])),
       events: ["session.created"],
+      processes: [],
       busy: false,
     };
     entries.push(entry);
@@ -176,6 +187,11 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
     record.perhaps = [];
   }
 
+  async function run(api: Api, entry: Entry): Promise<void> {
+    const answer = await api.call("POST", `/sandboxes/${entry.sandboxId}/processes`, { command: "true" });
+    if (answer.status === 201) entry.processes.push((answer.body as Process).id);
+  }
+
   async function alone(entry: Entry, call: () => Promise<void>): Promise<void> {
     entry.busy = true;
     await call().finally(() => (entry.busy = false));
@@ -191,6 +207,7 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
     retry,
     useVolume,
     useSource,
+    useProcess,
     useImage,
     entries: () => entries,
     async act(api) {
@@ -199,7 +216,8 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
       const paused = pick(live("paused"));
       if (dice < 0.2 || (!running && !paused)) return hasRoom() ? void (await create(api)) : undefined;
       if (dice < 0.35) return snapshot(api, running ?? paused!);
-      if (dice < 0.55 && running) return alone(running, () => write(api, running));
+      if (dice < 0.5 && running) return alone(running, () => write(api, running));
+      if (dice < 0.55 && running) return alone(running, () => run(api, running));
       if (dice < 0.7 && running) return alone(running, () => move(api, running, "POST", "/pause", "paused", "session.paused"));
       if (dice < 0.8 && paused) return alone(paused, () => wake(api, paused));
       if (dice < 0.9 && paused) return alone(paused, () => move(api, paused, "POST", "/resume", "running", "session.resumed"));

@@ -48,6 +48,7 @@ export const FAIL_POINTS = [
   "usage.counting",
   "setup.begun",
   "setup.source_recorded",
+  "outbox.recorded",
   "volume.deleting",
   "volume.removed",
   "snapshot.begun",
@@ -133,6 +134,7 @@ async function untilDead(berth: Berth, ledger: Ledger, point: string): Promise<v
 function actFor(point: string, ledger: Ledger): Ledger["act"] {
   if (point.startsWith("volume.")) return ledger.useVolume;
   if (point.startsWith("setup.")) return ledger.useSource;
+  if (point.startsWith("outbox.")) return ledger.useProcess;
   return point.startsWith("rebuild") ? ledger.useImage : ledger.act;
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { OUTPUT_HEADERS } from "@berth/contract/processes.ts";
 import { NAME_HEADER, ROLE_HEADER, type Visitor } from "@berth/contract/visitor.ts";
 
 // The headers that the relay passes between a caller and a daemon. Both are allowlists: the caller's keys and cookies never
@@ -13,6 +14,7 @@ const TO_SANDBOX = [
   "if-none-match",
   "if-range",
   "if-unmodified-since",
+  "last-event-id",
   "range",
 ];
 const FROM_SANDBOX = [
@@ -25,6 +27,7 @@ const FROM_SANDBOX = [
   "etag",
   "last-modified",
   "x-error-code",
+  ...Object.values(OUTPUT_HEADERS),
 ];
 
 export const headersToSandbox = (headers: IncomingHttpHeaders): Record<string, string> => pick(headers, TO_SANDBOX);

@@ -20,7 +20,7 @@ export function followSetups(deps: FollowSetupsDeps): SetupWatch {
   const watch = createSetupWatch({
     ...deps,
     link: createSetupLink(links),
-    startAgent: (session) => links.start(session.sandboxId, startRequest(session)),
+    startAgent: async (session) => void (await links.start(session.sandboxId, startRequest(session))),
     useImage: createUseImage(deps),
     hasImages: deps.driver.images !== undefined,
     hasGitCredential: ({ sealedRelays, sandboxId }) => hasGitRelay(openRelays(secrets, sealedRelays, sandboxId)),

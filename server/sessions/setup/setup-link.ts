@@ -3,6 +3,7 @@ import type { SetupReport, SetupRequest } from "@berth/contract/daemon-internal.
 import { readAnswerText } from "../../daemon-link/link-errors.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { SECOND } from "../../clock.ts";
+import { plainText } from "../../plain-text.ts";
 
 // The daemon's part in the setup of a session. The daemon is untrusted: code in the sandbox may pretend to be the daemon, and then
 // only its own session gets a wrong report.
@@ -13,7 +14,6 @@ export interface SetupLink {
 }
 
 const ANSWER_TIMEOUT_MS = 30 * SECOND;
-const MAX_REASON_LENGTH = 300;
 
 export function createSetupLink(links: Pick<DaemonLinks, "request">): SetupLink {
   async function call(sandboxId: SandboxId, method: "GET" | "POST", query: string, body: object | null, signal: AbortSignal) {
@@ -52,12 +52,5 @@ function parseReport(text: string): SetupReport {
 }
 
 const STATUSES: (SetupReport["status"] | undefined)[] = ["source", "image", "command", "done", "failed"];
-
-// People read it on a page, and partners in an event.
-const plainText = (text: string) =>
-  text
-    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim()
-    .slice(0, MAX_REASON_LENGTH);
 
 const unusable = (reason: string) => new AppError("sandbox_unreachable", { cause: new Error(`The setup cannot be followed: ${reason}`) });

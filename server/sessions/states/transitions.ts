@@ -169,13 +169,18 @@ function setupData({ setup }: PartnerSession, type: EventType): object {
   return { source: setup?.source ?? null };
 }
 
-const eventData = (session: PartnerSession, type: EventType) => ({
+// The part that the events of a session have in common.
+export const commonEventData = (session: PartnerSession) => ({
   sessionId: session.id,
   sandboxId: session.sandboxId,
   externalUserId: session.externalUserId,
   status: statusOf(session),
   reason: session.stopReason,
   metadata: JSON.parse(session.metadataJson) as Record<string, string>,
+});
+
+const eventData = (session: PartnerSession, type: EventType) => ({
+  ...commonEventData(session),
   ...(type === "session.timeout_warning" && session.state === "running" ? { expiresAt: new Date(session.expiresAtMs).toISOString() } : {}),
   ...setupData(session, type),
 });

@@ -40,6 +40,7 @@ export function createStartRequests({ templates, egress, modelEnv, relayAccess, 
     const env = { ...template.env, ...modelEnv(sandboxId, template), ...envVars, ...access.env };
     return {
       env,
+      sandboxId,
       agent: template.agent && withModelSettings(template.agent, env),
       fallbackAgents: template.fallbackAgents?.map((agent) => withModelSettings(agent, env)) ?? [],
       autoStartAgent,

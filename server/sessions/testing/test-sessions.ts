@@ -10,6 +10,7 @@ import { createProcessDriver } from "../../drivers/process/process.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { createPartner } from "../../keys/partners.ts";
 import { createDaemonLinks, type DaemonLinks } from "../../daemon-link/daemon-links.ts";
+import { withNews } from "../../daemon-link/link-news.ts";
 import { silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import { readSandboxAccess } from "../../store/sessions/read.ts";
@@ -41,7 +42,7 @@ export async function openTestSessions(
     return secrets.open(access.sealedToken, sandboxId);
   };
   const realLinks = createDaemonLinks({ driver, tokenOf, log: silentLog });
-  const links = options.wrapLinks?.(realLinks) ?? realLinks;
+  const links = withNews(options.wrapLinks?.(realLinks) ?? realLinks);
   const deps: SessionServicesDeps = {
     store,
     driver,

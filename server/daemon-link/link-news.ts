@@ -1,0 +1,30 @@
+import type { SandboxId } from "@berth/contract";
+import type { DaemonLinks } from "./daemon-links.ts";
+
+// Daemon links that say which sandboxes have news for the server, or will have.
+export interface LinkNews {
+  // Calls back when a caller of this server has started a process in a sandbox, and when a sandbox that starts has an outbox to read.
+  onNews(listener: (sandboxId: SandboxId) => void): Disposable;
+}
+
+export function withNews(links: DaemonLinks): DaemonLinks & LinkNews {
+  const listeners = new Set<(sandboxId: SandboxId) => void>();
+  const tell = (sandboxId: SandboxId) => listeners.forEach((listener) => listener(sandboxId));
+  return {
+    ...links,
+    async request(sandboxId, request) {
+      const answer = await links.request(sandboxId, request);
+      if (request.method === "POST" && request.path === "/processes" && answer.status === 201) tell(sandboxId);
+      return answer;
+    },
+    async start(sandboxId, start, options) {
+      const started = await links.start(sandboxId, start, options);
+      if (started.hasNews) tell(sandboxId);
+      return started;
+    },
+    onNews(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { idFrom, isAppError, type SandboxId } from "@berth/contract";
+import { SECOND, type Clock } from "../../clock.ts";
+import type { LinkNews } from "../../daemon-link/link-news.ts";
+import { failpoint } from "../../faults/failpoints.ts";
+import type { Log } from "../../log.ts";
+import { appendEvent } from "../../store/events.ts";
+import type { Store } from "../../store/open.ts";
+import { findSessionBySandbox, sessionsInState } from "../../store/sessions/read.ts";
+import { isAtSite, isPartnerSession, type PartnerSession, type Site } from "../../store/sessions/session.ts";
+import { BACKGROUND, forEachConcurrently } from "../background/for-each-concurrently.ts";
+import type { Changes } from "../changes.ts";
+import { commonEventData } from "../states/transitions.ts";
+import type { News, OutboxLink } from "./outbox-link.ts";
+
+// Records what sandboxes report as events of their sessions. A daemon keeps each report until it is recorded, and a report that is
+// recorded twice has the same id, so that each is exactly one event, whichever server reads it and whenever one dies.
+export interface OutboxWatch extends AsyncDisposable {
+  // Looks at all running sandboxes, because an earlier server may have died.
+  begin(): Promise<void>;
+}
+
+export interface OutboxWatchDeps {
+  store: Store;
+  link: OutboxLink;
+  links: LinkNews;
+  changes: Changes;
+  site: Site;
+  clock: Clock;
+  log: Log;
+}
+
+const WAIT_MS = 30 * SECOND;
+const RETRY_MS = 2 * SECOND;
+// A sandbox that reports without end must not fill the events of its partner.
+const MS_PER_EVENT = 50;
+
+export function createOutboxWatch({ store, link, links, changes, site, clock, log }: OutboxWatchDeps): OutboxWatch {
+  const followed = new Map<SandboxId, Promise<void>>();
+  // Sandboxes with news that are not running yet, or whose following was about to end.
+  const due = new Set<SandboxId>();
+  const closing = new AbortController();
+  const { signal } = closing;
+  const listeners = [
+    links.onNews((sandboxId) => {
+      due.add(sandboxId);
+      follow(sandboxId);
+    }),
+    changes.listen(({ sandboxId, status }) => {
+      if (status === "running" && due.has(sandboxId)) follow(sandboxId);
+      if (status === "destroyed") due.delete(sandboxId);
+    }),
+  ];
+
+  function follow(sandboxId: SandboxId): void {
+    if (followed.has(sandboxId) || signal.aborted) return;
+    const following = run(sandboxId).finally(() => followed.delete(sandboxId));
+    followed.set(sandboxId, following);
+  }
+
+  async function run(sandboxId: SandboxId): Promise<void> {
+    for (let isOver = false; !isOver && !signal.aborted;) {
+      const session = await findRunning(sandboxId);
+      if (!session) return;
+      due.delete(sandboxId);
+      try {
+        isOver = !(await readOnce(session, WAIT_MS)) && !due.has(sandboxId);
+      } catch (error) {
+        if (signal.aborted) return;
+        // Also if the session was paused in the middle, which the next round finds.
+        log[isAppError(error) ? "info" : "warn"]("outbox.interrupted", { sessionId: session.id, error: String(error) });
+        await delay(RETRY_MS, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  // Whether more is to come.
+  async function readOnce(session: PartnerSession, waitMs: number): Promise<boolean> {
+    const { news, open } = await link.read(session.sandboxId, waitMs, signal);
+    if (news.length === 0) return open;
+    await record(session, news);
+    failpoint("outbox.recorded");
+    await link.remove(
+      session.sandboxId,
+      news.map(({ id }) => id),
+      signal,
+    );
+    await delay(news.length * MS_PER_EVENT, undefined, { signal });
+    return true;
+  }
+
+  async function record(session: PartnerSession, news: News[]): Promise<void> {
+    await store.transaction(async (tx) => {
+      for (const { id, end } of news) {
+        if (!end) continue;
+        const { status: processStatus, ...ended } = end;
+        await appendEvent(tx, {
+          id: idFrom("evt", `${session.sandboxId} ${id}`),
+          partnerId: session.partnerId,
+          sessionId: session.id,
+          type: "process.exited",
+          at: clock.now(),
+          data: { ...commonEventData(session), processStatus, ...ended },
+        });
+      }
+    });
+    changes.announce(session);
+  }
+
+  async function findRunning(sandboxId: SandboxId): Promise<PartnerSession | null> {
+    const session = await findSessionBySandbox(store.db, sandboxId);
+    return session && isPartnerSession(session) && session.state === "running" && isAtSite(session, site) ? session : null;
+  }
+
+  return {
+    async begin() {
+      const sessions = await sessionsInState(store.db, site, ["running"]);
+      await forEachConcurrently(sessions, BACKGROUND, async (session) => {
+        const more = await readOnce(session, 0).catch(() => true);
+        if (more) follow(session.sandboxId);
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      for (const listener of listeners) listener[Symbol.dispose]();
+      await Promise.all(followed.values());
+    },
+  };
+}
