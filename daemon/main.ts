@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openDaemon } from "./daemon.ts";
 import { listen } from "./http/listen.ts";
 import { createDaemonServer } from "./http/server.ts";
-import { childProcess } from "./processes/child-process.ts";
+import { childProcess } from "./programs/child-process.ts";
 import { reduceMemory } from "./reduce-memory.ts";
 
 const { startupSnapshot } = process.getBuiltinModule("node:v8");

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { openPty } from "../../daemon/terminals/pty.ts";
+import { openPty } from "../../daemon/programs/pty.ts";
 import type { Run } from "../support/benchmark.ts";
 
 // A pseudo-terminal behind two processes that do nothing but forward bytes, over TCP and then over a Unix socket. The server and the

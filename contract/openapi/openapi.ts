@@ -108,6 +108,7 @@ const TAGS = [
     description:
       "The API of a sandbox, below the `sandboxUrl` of its session and with the same key, begins here. It answers while the session is running. Paths of files are relative to the workspace folder.",
   },
+  { name: "Processes", description: "Programs in a sandbox that go on without their caller." },
   { name: "Files", description: "The files of a sandbox." },
   {
     name: "Terminals",
@@ -143,6 +144,7 @@ const pathParameter = (name: string, description: string) => ({
 
 const PARAMETERS = {
   sandboxId: pathParameter("sandboxId", "The `sandboxId` of the session."),
+  processId: pathParameter("processId", "The identifier of the process."),
   terminalId: pathParameter("terminalId", "The identifier of the terminal."),
   conversationId: pathParameter("conversationId", "The identifier of the conversation."),
   imageId: pathParameter("imageId", "The identifier of the image."),

@@ -72,7 +72,10 @@ export const PROCESS_ROUTES = {
     summary: "Follow a process",
     description:
       "Streams the output that is kept, and what follows until the process ends, as server-sent events. After a lost connection, the header `Last-Event-ID` continues after that event: nothing is repeated, and `dropped` says what is missing.",
-    query: [query("encoding", "How `data` is written.", Type.Enum(["utf8", "base64"], { default: "utf8" }))],
+    query: [
+      header("Last-Event-ID", "The `id:` of the last event that was received."),
+      query("encoding", "How `data` is written.", Type.Enum(["utf8", "base64"], { default: "utf8" })),
+    ],
     success: {
       status: 200,
       description: "The events.",

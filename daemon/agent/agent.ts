@@ -4,7 +4,7 @@ import type { AgentMessage, Conversation, ConversationItem } from "@berth/contra
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { notFound } from "../http/errors.ts";
-import type { Environment } from "../processes/environment.ts";
+import type { Environment } from "../programs/environment.ts";
 import { type AgentHandlers, runningPids } from "./program/connection.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions.ts";

@@ -3,7 +3,7 @@ import { readJson, requiredText as text } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Call } from "../http/route.ts";
-import type { Environment } from "../processes/environment.ts";
+import type { Environment } from "../programs/environment.ts";
 import type { Agent } from "./agent.ts";
 import { restingState, unavailableError } from "./program/availability.ts";
 import { afterStop } from "./thread.ts";

@@ -9,7 +9,7 @@ import { readJson } from "../http/body.ts";
 import { notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
-import type { Environment } from "../processes/environment.ts";
+import type { Environment } from "../programs/environment.ts";
 import { createGit, type Git } from "./git.ts";
 import { createBaseline, type Baseline } from "./baseline.ts";
 

@@ -5,8 +5,8 @@ import { AppError } from "@berth/contract/errors.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
 import { createRepositories } from "../git/repositories.ts";
 import { readBounded } from "../io/read-bounded.ts";
-import { childProcess } from "../processes/child-process.ts";
-import type { Environment } from "../processes/environment.ts";
+import { childProcess } from "../programs/child-process.ts";
+import type { Environment } from "../programs/environment.ts";
 
 // The git operations that the list of changes needs. A repository is the workspace itself or a folder directly below it.
 export interface Git {

@@ -3,8 +3,8 @@ import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import { readBounded } from "../io/read-bounded.ts";
-import { childProcess } from "../processes/child-process.ts";
-import type { Environment } from "../processes/environment.ts";
+import { childProcess } from "../programs/child-process.ts";
+import type { Environment } from "../programs/environment.ts";
 
 const TIMEOUT_MS = 10_000;
 const MAX_NAMES = 10_000;

@@ -5,7 +5,7 @@ import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import { readBounded } from "../io/read-bounded.ts";
-import type { Environment } from "../processes/environment.ts";
+import type { Environment } from "../programs/environment.ts";
 import { listBranches, switchBranch } from "./branches.ts";
 import { abortOperation, addRemote, commit, continueOperation, fetchRemote, initialize, pull, push, setIdentity } from "./commits.ts";
 import { streamEvents, untilGone } from "./event-stream.ts";

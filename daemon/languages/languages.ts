@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import type { LanguageServer } from "@berth/contract/languages.ts";
 import type { WebSocket } from "ws";
-import type { Environment } from "../processes/environment.ts";
+import type { Environment } from "../programs/environment.ts";
 import { findServer } from "./catalogue.ts";
 import { serverMemoryBytes, startServer, type ServerProcess } from "./server-process.ts";
 

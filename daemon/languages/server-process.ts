@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
-import { startProgram } from "../processes/program.ts";
-import { signalGroup } from "../processes/signal-group.ts";
+import { startProgram } from "../programs/program.ts";
+import { signalGroup } from "../programs/signal-group.ts";
 import type { FoundServer } from "./catalogue.ts";
 import { createMessageReader, frameMessage } from "./message-frames.ts";
 

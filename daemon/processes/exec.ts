@@ -8,9 +8,9 @@ import { badRequest } from "../http/errors.ts";
 import type { Pauses } from "../http/pauses.ts";
 import type { Call, Route } from "../http/route.ts";
 import { afterRunningTime } from "../io/running-time.ts";
-import type { Environment } from "./environment.ts";
-import { parseProgram } from "./parse-program.ts";
-import { killProgram, onceOver, type Program, startFailure, startProgram } from "./program.ts";
+import type { Environment } from "../programs/environment.ts";
+import { parseProgram } from "../programs/parse-program.ts";
+import { killProgram, onceOver, type Program, startFailure, startProgram } from "../programs/program.ts";
 
 type EndEvent = Extract<ExecEvent, { type: "exit" | "error" }>;
 

@@ -6,12 +6,12 @@ import { readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Call, Route } from "../http/route.ts";
-import { isSize } from "../terminals/terminal.ts";
-import { parseProgram } from "./parse-program.ts";
+import { isSize } from "../programs/pty.ts";
+import { parseProgram } from "../programs/parse-program.ts";
 import type { LiveProcess } from "./process.ts";
 import { sendProcessEvents } from "./process-events.ts";
 import type { Processes, WantedProcess } from "./processes.ts";
-import type { Running } from "./running.ts";
+import type { Running } from "../programs/running.ts";
 
 const MAX_NAME_LENGTH = 200;
 const WAIT_MS = 30_000;

@@ -1,7 +1,7 @@
 import type { Process, ProcessStream } from "@berth/contract/processes.ts";
 import { afterRunningTime } from "../io/running-time.ts";
 import { createOutputLog, type OutputLog } from "./output-log.ts";
-import { type Running, type RunningOptions, startRunning } from "./running.ts";
+import { type Running, type RunningOptions, startRunning } from "../programs/running.ts";
 
 // One process of the API: a program, its output as far as it is kept, and its end.
 export interface LiveProcess {

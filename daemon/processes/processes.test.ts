@@ -186,6 +186,7 @@ describe("for the server", () => {
   const recorded = async () => {
     const { entries } = await outbox();
     await daemon.fetch("/internal/outbox", { method: "POST", body: { recorded: entries.map(({ id }) => id) } });
+    return entries.length;
   };
 
   test("the end of each process stays in the outbox until it is recorded, over a restart of the daemon too", async () => {
@@ -233,6 +234,8 @@ describe("for the server", () => {
     expect(new Set((await Promise.all(rows)).map(({ exitCode }) => exitCode))).toEqual(new Set([0]));
     const { processes } = (await daemon.fetch<{ processes: Process[] }>("/processes")).json;
     expect(processes).toHaveLength(100);
-    expect((await outbox()).entries).toHaveLength(100);
+    let ends = 0;
+    for (let count = await recorded(); count > 0; count = await recorded()) ends += count;
+    expect(ends).toBe(100);
   });
 });

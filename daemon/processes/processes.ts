@@ -4,9 +4,9 @@ import { AppError } from "@berth/contract/errors.ts";
 import type { Process } from "@berth/contract/processes.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import type { Pauses } from "../http/pauses.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "../programs/environment.ts";
 import type { Outbox } from "./outbox.ts";
-import type { WantedProgram } from "./parse-program.ts";
+import type { WantedProgram } from "../programs/parse-program.ts";
 import { type LiveProcess, restoreProcess, startProcess } from "./process.ts";
 import { openSavedProcesses, type SavedProcesses } from "./saved-processes.ts";
 

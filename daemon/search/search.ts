@@ -9,8 +9,8 @@ import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Route } from "../http/route.ts";
 import { linesOf } from "../io/lines.ts";
-import { childProcess } from "../processes/child-process.ts";
-import type { Environment } from "../processes/environment.ts";
+import { childProcess } from "../programs/child-process.ts";
+import type { Environment } from "../programs/environment.ts";
 import { parseLimit } from "./find.ts";
 import { createMatchQueue, type MatchQueue } from "./match-queue.ts";
 

@@ -3,7 +3,7 @@ import type { Terminal, TerminalFromClient, TerminalFromDaemon } from "@berth/co
 import type { WebSocket } from "ws";
 import { parseMessage } from "../http/sockets.ts";
 import { foregroundProgram } from "./foreground.ts";
-import { type Pty, type PtyOptions, signalName } from "./pty.ts";
+import { isSize, type Pty, type PtyOptions, signalName } from "../programs/pty.ts";
 import type { Ring } from "./ring.ts";
 
 // One terminal: a program on a PTY, the last part of its output, and the browsers that show it. Each browser reads from the
@@ -279,8 +279,6 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     return cwd;
   }
 }
-
-export const isSize = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1000;
 
 function usedAt(unusedMs: unknown = 0): number {
   return typeof unusedMs === "number" ? performance.now() - Math.max(0, unusedMs) : -Infinity;

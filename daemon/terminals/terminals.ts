@@ -10,12 +10,12 @@ import type { Route, UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
 import { isViewer } from "../http/viewers.ts";
 import type { ReplaceOptions } from "../io/replace-file.ts";
-import type { Environment } from "../processes/environment.ts";
-import { openPty } from "./pty.ts";
+import type { Environment } from "../programs/environment.ts";
+import { isSize, openPty } from "../programs/pty.ts";
 import { createRing, type Ring } from "./ring.ts";
 import { openScrollback, type SavedTerminal } from "./scrollback.ts";
 import { loginShell } from "./shell.ts";
-import { createTerminal, isSize, type LiveTerminal } from "./terminal.ts";
+import { createTerminal, type LiveTerminal } from "./terminal.ts";
 
 export interface Terminals {
   routes: Route[];

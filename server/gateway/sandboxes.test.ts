@@ -181,7 +181,7 @@ describe("/sandboxes/{sandboxId}", () => {
     await arrived.promise;
     gateway.setStatus("paused");
     answered.resolve();
-    await expect(starting).resolves.toBeUndefined();
+    await expect(starting).resolves.toEqual({ hasNews: false });
   });
 
   test("refuses upgrades with an HTTP status", async () => {

@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { openWorkspaceFolder } from "../../files/workspace-folder.ts";
-import { createEnvironment } from "../../processes/environment.ts";
+import { createEnvironment } from "../../programs/environment.ts";
 import { createCheckpoints, type CheckpointLimits } from "./checkpoints.ts";
 
 const LIMITS: CheckpointLimits = { files: 100, fileBytes: 1000, totalBytes: 100_000, checkpoints: 3, storeBytes: 100_000 };

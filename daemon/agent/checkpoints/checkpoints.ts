@@ -3,7 +3,7 @@ import type { Checkpoint } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import type { WorkspaceFolder } from "../../files/workspace-folder.ts";
 import { notFound } from "../../http/errors.ts";
-import type { Environment } from "../../processes/environment.ts";
+import type { Environment } from "../../programs/environment.ts";
 import { type Entries, isSame, type Kept, type Manifest, openManifests } from "./manifest.ts";
 import { type ObjectStore, openObjectStore } from "./object-store.ts";
 import { type Restored, restoreFiles } from "./restore.ts";

@@ -1,7 +1,7 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { Environment } from "../../processes/environment.ts";
+import type { Environment } from "../../programs/environment.ts";
 import { type Entries, type Kept, type KeptFile, type Manifest, versionOf } from "./manifest.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { type FoundPath, listIgnored, listPaths } from "./workspace-files.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { GENERATED_FOLDERS, TEMPORARY_PREFIX } from "../../files/walk.ts";
 import { createRepositories, workspacePath } from "../../git/repositories.ts";
 import { readBounded } from "../../io/read-bounded.ts";
-import { childProcess } from "../../processes/child-process.ts";
-import type { Environment } from "../../processes/environment.ts";
+import { childProcess } from "../../programs/child-process.ts";
+import type { Environment } from "../../programs/environment.ts";
 
 const TIMEOUT_MS = 10_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;

@@ -2,8 +2,8 @@ import { basename, isAbsolute, join } from "node:path";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import type { AgentProgram } from "@berth/contract/daemon-internal.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Environment } from "../../processes/environment.ts";
-import { isProgram } from "../../processes/is-program.ts";
+import type { Environment } from "../../programs/environment.ts";
+import { isProgram } from "../../programs/is-program.ts";
 
 // The state of an agent that is not running: stopped, or the reason why it cannot start.
 export function restingState(environment: Environment): AgentState {

@@ -13,7 +13,7 @@ import {
   type SessionNotification,
 } from "@agentclientprotocol/sdk";
 import { withTimeout } from "../../io/with-timeout.ts";
-import { hasExited, type Program, startProgram, stopProgram } from "../../processes/program.ts";
+import { hasExited, type Program, startProgram, stopProgram } from "../../programs/program.ts";
 
 // One process of the agent, connected over the Agent Client Protocol on its standard input and output.
 export interface AgentConnection {

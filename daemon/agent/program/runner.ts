@@ -1,6 +1,6 @@
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Environment } from "../../processes/environment.ts";
+import type { Environment } from "../../programs/environment.ts";
 import { agentEnvironment, chooseAgent, restingState, unavailableError } from "./availability.ts";
 import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent, messageOf } from "./connection.ts";
 import type { ModelForwarder } from "../model/model-forwarder.ts";

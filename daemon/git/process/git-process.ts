@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Environment } from "../../processes/environment.ts";
+import type { Environment } from "../../programs/environment.ts";
 import { upstreamUrls } from "../../io/upstream-urls.ts";
-import { onceOver, type Program, startProgram, stopProgram } from "../../processes/program.ts";
+import { onceOver, type Program, startProgram, stopProgram } from "../../programs/program.ts";
 import { explainFailure } from "./explain.ts";
 import { createSlots } from "./slots.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ProcessStream } from "@berth/contract/processes.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { systemCode } from "../http/errors.ts";
-import { openPty, signalName } from "../terminals/pty.ts";
+import { openPty, signalName } from "./pty.ts";
 import { onceOver, signalProgram, startFailure, startProgram } from "./program.ts";
 
 // A program with pipes or with a pseudo-terminal.

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import { join } from "node:path";
-import { preferForOomKill } from "../processes/oom-score.ts";
-import { signalGroup } from "../processes/signal-group.ts";
+import { preferForOomKill } from "./oom-score.ts";
+import { signalGroup } from "./signal-group.ts";
 import { createPtyInput } from "./pty-input.ts";
 
 // A program on a pseudo-terminal. This uses only the native part of node-pty. Its JavaScript part allocates a buffer for
@@ -137,3 +137,6 @@ function loadNative(): Native {
 
 export const signalName = (wanted: number): string =>
   Object.entries(constants.signals).find(([, signal]) => signal === wanted)?.[0] ?? String(wanted);
+
+// Of a terminal, in characters.
+export const isSize = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1000;
