@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { VOLUME_SIZE_MB } from "@berth/contract";
 import { DAY } from "@berth/server/clock.ts";
 import { duration, origin, wholeNumber, type Kind } from "@berth/server/config/kinds.ts";
-import { idleTimeout, limit, maxTimeout } from "@berth/server/keys/partner-fields.ts";
+import { idleTimeout, limit, maxTimeout, PARTNER_ID } from "@berth/server/keys/partner-fields.ts";
 
 const anyDuration = duration(0, 3650 * DAY);
 
@@ -46,7 +46,7 @@ export function parseOrigins(text: string, earlier: string[] = []): string[] {
 }
 
 export function parsePartnerId(text: string): string {
-  if (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(text)) return text;
+  if (PARTNER_ID.test(text)) return text;
   throw new InvalidArgumentError("Allowed: up to 63 lowercase letters, digits, - and _, starting with a letter or digit.");
 }
 

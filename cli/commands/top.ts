@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
 import { parseCount, parseDuration } from "../arguments.ts";
 import { withStore } from "../context.ts";
-import { clean, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
+import { clean, isoOf, megabytes, orDash, relative, show, state, table } from "../terminal/output.ts";
 import { style } from "../terminal/style.ts";
 import { showLive } from "../top/live-screen.ts";
 import { openSampler, type Measured } from "../top/sample.ts";
@@ -72,7 +72,6 @@ function fit(text: string, rows: number): string {
 
 const sum = (values: (number | null)[]): number => values.reduce<number>((total, value) => total + (value ?? 0), 0);
 const percentText = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} %`;
-const megabytes = (bytes: number): string => `${Math.round(bytes / 1_000_000)} MB`;
 
 const measuredJson = ({ session, cpuPercent, memoryBytes, processes }: Measured) => ({
   sessionId: session.id,

@@ -15,7 +15,7 @@ import {
 } from "@berth/server/usage/usage-request.ts";
 import { withStore } from "../context.ts";
 import { escapeControls } from "../terminal/escape-controls.ts";
-import { clean, orDash, show, table, type Column } from "../terminal/output.ts";
+import { clean, megabytes, orDash, show, table, type Column } from "../terminal/output.ts";
 
 interface Options {
   json?: boolean;
@@ -75,6 +75,8 @@ const dayText = (day: number) => new Date(day).toISOString().slice(0, 10);
 
 function columnsOf(groups: readonly UsageGroup[], currency: string | null): Column<Row>[] {
   const amount = (name: string, value: (row: Row) => string): Column<Row> => ({ name, value, right: true });
+  const size = (name: string, bytes: (row: Row) => number) =>
+    amount(name, (row) => (bytes(row) === 0 ? orDash(null) : megabytes(bytes(row))));
   return [
     { name: "partner", value: ({ partnerId }) => partnerId },
     ...groups.map((group) => ({ name: group, value: (row: Row) => clean(row[GROUP_FIELDS[group]] ?? "", 32) })),
@@ -82,10 +84,10 @@ function columnsOf(groups: readonly UsageGroup[], currency: string | null): Colu
     amount("paused", ({ pausedSeconds }) => hours(pausedSeconds)),
     amount("hibernated", ({ hibernatedSeconds }) => hours(hibernatedSeconds)),
     amount("cpu", ({ cpuSeconds }) => hours(cpuSeconds)),
-    amount("memory", ({ memoryPeakBytes }) => megabytes(memoryPeakBytes)),
-    amount("disk", ({ diskPeakBytes }) => megabytes(diskPeakBytes)),
-    amount("sent", ({ egressBytes }) => megabytes(egressBytes)),
-    amount("received", ({ ingressBytes }) => megabytes(ingressBytes)),
+    size("memory", ({ memoryPeakBytes }) => memoryPeakBytes),
+    size("disk", ({ diskPeakBytes }) => diskPeakBytes),
+    size("sent", ({ egressBytes }) => egressBytes),
+    size("received", ({ ingressBytes }) => ingressBytes),
     amount("tokens", ({ inputTokens, outputTokens }) => orDash(inputTokens + outputTokens || null)),
     ...(currency === null ? [] : [amount(currency, ({ estimatedCost }) => (estimatedCost ?? 0).toFixed(2))]),
   ];
@@ -97,8 +99,6 @@ function hours(seconds: number): string {
   const whole = Math.round(seconds);
   return [Math.floor(whole / 3600), ...[Math.floor(whole / 60) % 60, whole % 60].map((part) => String(part).padStart(2, "0"))].join(":");
 }
-
-const megabytes = (bytes: number): string => (bytes === 0 ? orDash(null) : `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`);
 
 function argument<T>(parse: (text: string) => T | undefined, allowed: string): (text: string) => T {
   return (text) => {

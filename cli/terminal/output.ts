@@ -45,6 +45,8 @@ export const isoOf = (ms: number | null) => (ms === null ? null : new Date(ms).t
 
 export const orDash = (value: string | number | null) => (value === null || value === "" ? style.dim("–") : String(value));
 
+export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes > 0 && bytes < 1e7 ? 1 : 0)} MB`;
+
 const UNITS = [
   ["d", 86_400_000],
   ["h", 3_600_000],

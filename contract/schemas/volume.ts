@@ -5,7 +5,6 @@ import Type, { type Static } from "typebox";
 export const VOLUME_NAME_PATTERN = "^[a-z0-9][a-z0-9-]{0,62}$";
 // Below /mnt, /data or the user's home, and not over the folder in which the sandbox keeps its own state.
 export const VOLUME_PATH_PATTERN = "^/(mnt|data|home/user(?!/\\.berth(/|$)))(/(?!\\.{1,2}(/|$))[A-Za-z0-9._@+=-]{1,100}){1,8}$";
-export const VOLUME_PATH_RULE = "Must be a path below /mnt, /data or /home/user";
 export const VOLUME_SIZE_MB = { minimum: 16, maximum: 1_048_576, default: 10_240 } as const;
 export const MAX_MOUNTED_VOLUMES = 8;
 

@@ -11,11 +11,10 @@ export interface DiskUse {
 export interface DiskUseOptions {
   // Files beyond this number are not counted.
   maxFiles?: number;
-  // The shortest time between two walks over the files.
-  walkEveryMs?: number;
 }
 
 const STATFS_EVERY_MS = 10_000;
+// The shortest time between two walks over the files.
 const WALK_EVERY_MS = 10 * 60_000;
 const MAX_FILES = 1_000_000;
 // A walk must not look like work of the user, and must not slow it down: it uses about 2 % of one processor while it lasts, and less
@@ -29,8 +28,7 @@ const MAX_LINKED = 100_000;
 const MAX_DEPTH = 200;
 const BLOCK_BYTES = 512;
 
-export function createDiskUse(folders: readonly string[], options: DiskUseOptions = {}): DiskUse {
-  const { maxFiles = MAX_FILES, walkEveryMs = WALK_EVERY_MS } = options;
+export function createDiskUse(folders: readonly string[], { maxFiles = MAX_FILES }: DiskUseOptions = {}): DiskUse {
   let measured: number | null = null;
   let isMeasuring = false;
   let dueMs = 0;
@@ -47,7 +45,7 @@ export function createDiskUse(folders: readonly string[], options: DiskUseOption
     }
     measured = await walk(folders, new Set(mounts.map(({ path }) => path)), maxFiles);
     const endedMs = performance.now();
-    dueMs = endedMs + Math.max(walkEveryMs, WALK_REST_FACTOR * (endedMs - startedMs));
+    dueMs = endedMs + Math.max(WALK_EVERY_MS, WALK_REST_FACTOR * (endedMs - startedMs));
   }
 
   return {
@@ -55,7 +53,7 @@ export function createDiskUse(folders: readonly string[], options: DiskUseOption
       if (!isMeasuring && performance.now() >= dueMs) {
         isMeasuring = true;
         // If it fails, the next call tries again later.
-        dueMs = performance.now() + walkEveryMs;
+        dueMs = performance.now() + WALK_EVERY_MS;
         void measure()
           .catch(() => {})
           .finally(() => (isMeasuring = false));

@@ -5,6 +5,9 @@ export type { Kind } from "../config/kinds.ts";
 
 // How the settings of a partner are written, at the command line and in the forms of the console. Both refuse the same values.
 
+// Ids are part of launch URLs and log lines, so they are short and plain.
+export const PARTNER_ID = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
 export const limit: Kind<number> = { ...wholeNumber(0, 1_000_000), allowed: "a whole number up to 1000000" };
 
 export const idleTimeout: Kind<number> = {

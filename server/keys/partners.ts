@@ -14,9 +14,6 @@ import type { Db } from "../store/schema.ts";
 
 export { NO_BRANDING, type Partner, type PartnerChanges } from "../store/partners/partners.ts";
 
-// Ids are part of launch URLs and log lines, so they are short and plain.
-export const PARTNER_ID = /^[a-z0-9][a-z0-9_-]{0,62}$/;
-
 export async function createPartner(db: Db, clock: Clock, id: string, changes: PartnerChanges = {}): Promise<Partner> {
   const isNew = await insertPartner(db, { ...changes, id, createdAt: clock.now() });
   if (!isNew) throw new AppError("validation_failed", { message: `There is a partner ${id} already` });

@@ -30,9 +30,7 @@ export async function addQuarantined(db: Db, { kind, id, site, session, foundAtM
 // The rows of one site, or of all sites, in the order in which they were found.
 export async function listQuarantined(db: Db, site?: Site): Promise<Quarantined[]> {
   const all = db.selectFrom("quarantine").selectAll().orderBy("found_at").orderBy("id");
-  const rows = await (
-    site ? all.where("driver", "=", site.driver).where("host", site.host === null ? "is" : "=", site.host) : all
-  ).execute();
+  const rows = await (site ? all.where(({ and }) => and({ ...site })) : all).execute();
   return rows.map(parse);
 }
 

@@ -82,5 +82,3 @@ export function openManifests(folder: string) {
     bytesOf: async (id: string): Promise<number> => (await stat(fileOf(id)).catch(() => null))?.size ?? 0,
   };
 }
-
-export type Manifests = ReturnType<typeof openManifests>;

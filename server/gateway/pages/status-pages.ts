@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import { htmlPage } from "../../html-page.ts";
 
 // The pages that a browser shows instead of a workspace: what happened and what to do next. They contain no scripts and
 // load nothing.
@@ -163,23 +164,6 @@ const ANCHOR_ICON = `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" 
 
 function render(name: PageName): string {
   const { title, text, advice } = PAGES[name];
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${title}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-${ANCHOR_ICON}
-<h1>${title}</h1>
-<p>${text}</p>
-<p class="advice">${advice}</p>
-</main>
-</body>
-</html>
-`;
+  const body = `<main>\n${ANCHOR_ICON}\n<h1>${title}</h1>\n<p>${text}</p>\n<p class="advice">${advice}</p>\n</main>`;
+  return htmlPage({ title, head: `<meta name="robots" content="noindex">\n<style>${STYLE}</style>`, body });
 }

@@ -1,4 +1,5 @@
 import type { OpenApi, Operation, OpenApiResponse } from "@berth/contract/openapi/openapi.ts";
+import { escapeHtml, htmlPage } from "../../html-page.ts";
 
 // Renders the OpenAPI description as one page without external resources. Its only script, try-it.js, adds forms that send
 // requests; the page is complete without it. 0025-own-static-files-and-docs-page.md explains why this is not a library.
@@ -7,18 +8,12 @@ export function renderDocsPage(api: OpenApi, baseUrl: string): string {
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
   const byTag = api.tags.map((tag) => ({ ...tag, operations: operations.filter(({ operation }) => operation.tags.includes(tag.name)) }));
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${text(api.info.title)}</title>
+  return htmlPage({
+    title: String(api.info.title),
+    head: `<meta name="color-scheme" content="light dark">
 <link rel="stylesheet" href="/docs/style.css">
-<script type="module" src="/docs/try-it.js"></script>
-</head>
-<body>
-<a class="skip" href="#main">Skip to content</a>
+<script type="module" src="/docs/try-it.js"></script>`,
+    body: `<a class="skip" href="#main">Skip to content</a>
 <nav aria-label="Operations">
 <p class="brand">${text(api.info.title)} <small>${text(api.info.version)}</small></p>
 ${byTag.map(navGroup).join("\n")}
@@ -34,10 +29,8 @@ ${paragraphs(api.info.description)}
 </dl>
 </header>
 ${byTag.map((tag) => tagSection(api, tag)).join("\n")}
-</main>
-</body>
-</html>
-`;
+</main>`,
+  });
 }
 
 interface Entry {
@@ -182,5 +175,4 @@ const paragraphs = (value: unknown): string =>
 
 const inline = (value: unknown): string => text(value).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 
-const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-const text = (value: unknown): string => String(value).replaceAll(/[&<>"]/g, (found) => ENTITIES[found]!);
+const text = (value: unknown): string => escapeHtml(String(value));

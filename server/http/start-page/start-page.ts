@@ -1,3 +1,5 @@
+import { escapeHtml, htmlPage } from "../../html-page.ts";
+
 // The page at `/`. It has no scripts and loads only its style.
 export interface StartPage {
   isReady: boolean;
@@ -29,13 +31,13 @@ ${opening ? openingPart(opening) : ""}
 
 // Says why a workspace could not be opened.
 export function renderOpenFailure(reason: string): string {
-  return page("The workspace could not be opened", `<p>${escape(reason)}.</p>\n<p><a href="/">Back</a></p>`);
+  return page("The workspace could not be opened", `<p>${escapeHtml(reason)}.</p>\n<p><a href="/">Back</a></p>`);
 }
 
 function openingPart(opening: Opening): string {
   if (opening.how === "command") return `<p>To open a workspace, run <code>npx berth open</code> as the user that runs the server.</p>`;
   const { templates } = opening;
-  const choice = `<label>Template <select name="template">${templates.map((name) => `<option>${escape(name)}</option>`).join("")}</select></label>`;
+  const choice = `<label>Template <select name="template">${templates.map((name) => `<option>${escapeHtml(name)}</option>`).join("")}</select></label>`;
   return `<form method="post" action="/open">
 ${templates.length > 1 ? choice : ""}
 <button>Open a workspace</button>
@@ -43,23 +45,9 @@ ${templates.length > 1 ? choice : ""}
 </form>`;
 }
 
-const page = (title: string, content: string): string => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<link rel="stylesheet" href="/start-page.css">
-</head>
-<body>
-<main>
-<h1>${title}</h1>
-${content}
-</main>
-</body>
-</html>
-`;
-
-const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-const escape = (text: string): string => text.replaceAll(/[&<>"]/g, (found) => ENTITIES[found]!);
+const page = (title: string, content: string): string =>
+  htmlPage({
+    title,
+    head: `<meta name="color-scheme" content="light dark">\n<link rel="stylesheet" href="/start-page.css">`,
+    body: `<main>\n<h1>${title}</h1>\n${content}\n</main>`,
+  });

@@ -6,7 +6,8 @@ import { MODEL_USAGE, type ModelServer, startModelServer } from "../../../tests/
 import { systemClock } from "../../clock.ts";
 import { createLog, type Log, silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
-import { modelUsageOf, modelUsageOfUser } from "../../store/partners/model-usage.ts";
+import { modelUsageOf } from "../../store/partners/model-usage.ts";
+import { modelUsageOfUser } from "../../store/testing/model-usage-of-user.ts";
 import type { Store } from "../../store/open.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { createModelRelay, type ModelRelayDeps } from "./model-relay.ts";

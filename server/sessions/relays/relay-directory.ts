@@ -1,7 +1,7 @@
 import type { SandboxId } from "@berth/contract";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
-import { findRelayOwner } from "../../store/sessions/setup.ts";
+import { findRelayOwner } from "../../store/sessions/read.ts";
 import type { Templates } from "../../templates.ts";
 import { GIT_RELAY, openRelays, type SessionRelay } from "./session-relays.ts";
 

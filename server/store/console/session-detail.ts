@@ -2,17 +2,15 @@ import type { SessionId } from "@berth/contract";
 import { DAY, SECOND } from "../../clock.ts";
 import type { Db } from "../schema.ts";
 import type { SessionRow } from "../sessions/parse-session.ts";
-import { dayOf } from "../usage/days.ts";
+import { ownedRows } from "./session-list.ts";
+import { dayOf, PEAKS, SUMS, type Amounts } from "../usage/days.ts";
 
 // null: there is no such session, or it is another partner's.
 export async function findSessionRow(db: Db, partnerId: string | null, id: string): Promise<SessionRow | null> {
-  let query = db
-    .selectFrom("sessions")
+  const found = ownedRows(db, partnerId)
     .selectAll()
-    .where("id", "=", id as SessionId)
-    .where("partner_id", "is not", null);
-  if (partnerId !== null) query = query.where("partner_id", "=", partnerId);
-  return (await query.executeTakeFirst()) ?? null;
+    .where("id", "=", id as SessionId);
+  return (await found.executeTakeFirst()) ?? null;
 }
 
 export interface TimelineEvent {
@@ -35,35 +33,18 @@ export async function eventsOfSession(db: Db, sessionId: string, limit: number):
 }
 
 const DAYS = 31;
-const AMOUNTS = [
-  "running_ms",
-  "paused_ms",
-  "hibernated_ms",
-  "cpu_ms",
-  "memory_sum",
-  "memory_samples",
-  "egress_bytes",
-  "ingress_bytes",
-  "input_tokens",
-  "output_tokens",
-] as const;
 
 // The usage of one session in the last month, with the time that its row has not counted yet.
 export async function readSessionUsage(db: Db, session: SessionRow, nowMs: number) {
   const days = Array.from({ length: DAYS }, (_, i) => dayOf(nowMs) - i * DAY);
   const row = await db
     .selectFrom("usage_days")
-    .select(({ fn }) => [
-      ...AMOUNTS.map((name) => fn.sum(name).as(name)),
-      fn.max("memory_peak").as("memory_peak"),
-      fn.max("disk_peak").as("disk_peak"),
-    ])
+    .select(({ fn }) => [...SUMS.map((name) => fn.sum(name).as(name)), ...PEAKS.map((name) => fn.max(name).as(name))])
     .where("day", "in", days)
     .where("partner_id", "=", session.partner_id)
     .where("session_id", "=", session.id)
     .executeTakeFirstOrThrow();
-  const amounts = row as Record<(typeof AMOUNTS)[number] | "memory_peak" | "disk_peak", number | string | null>;
-  const sum = (name: keyof typeof amounts) => Number(amounts[name] ?? 0);
+  const sum = (name: keyof Amounts) => Number(row[name] ?? 0);
   const uncountedMs = session.counted_from === null ? 0 : Math.max(0, nowMs - session.counted_from);
   const kind = session.paused_at === null ? "running" : session.hibernated === 1 ? "hibernated" : "paused";
   const secondsOf = (name: typeof kind) => (sum(`${name}_ms`) + (kind === name ? uncountedMs : 0)) / SECOND;

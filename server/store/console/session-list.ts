@@ -1,7 +1,7 @@
 import type { SandboxId, SessionId } from "@berth/contract";
 import type { StatusFilter } from "@berth/contract/console.ts";
 import type { Db } from "../schema.ts";
-import type { ListPosition } from "../sessions/list.ts";
+import { pageOf, type ListPosition } from "../sessions/list.ts";
 import type { SessionRow } from "../sessions/parse-session.ts";
 
 // The sessions that the console lists, newest first, also in states that partners do not see.
@@ -86,13 +86,13 @@ function findById(db: Db, partnerId: string | null, id: string): Promise<Console
 }
 
 // The only place that limits sessions to those of a partner.
-function ownedRows(db: Db, partnerId: string | null) {
+export function ownedRows(db: Db, partnerId: string | null) {
   const rows = db.selectFrom("sessions").where("partner_id", "is not", null);
   return partnerId === null ? rows : rows.where("partner_id", "=", partnerId);
 }
 
 function readBatch(db: Db, filter: ConsoleFilter, after: ListPosition | undefined, limit: number): Promise<ConsoleRow[]> {
-  let select = ownedRows(db, filter.partnerId).select(COLUMNS).orderBy("created_at", "desc").orderBy("id", "desc").limit(limit);
+  let select = ownedRows(db, filter.partnerId).select(COLUMNS);
   const { status, template } = filter;
   if (status === "destroyed") select = select.where("state", "=", "destroyed");
   // `destroyed_at is null` lets the query use the index of live sessions.
@@ -100,11 +100,5 @@ function readBatch(db: Db, filter: ConsoleFilter, after: ListPosition | undefine
   if (status === "running") select = select.where("paused_at", "is", null);
   if (status === "paused") select = select.where("paused_at", "is not", null);
   if (template !== undefined) select = select.where("template", "=", template);
-  if (after) {
-    const { createdAt, id } = after;
-    select = select
-      .where("created_at", "<=", createdAt)
-      .where((row) => row.or([row("created_at", "<", createdAt), row("id", "<", id as SessionId)]));
-  }
-  return select.execute();
+  return pageOf(select, after, limit).execute();
 }

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { DAY } from "../../clock.ts";
 import { onBothEngines } from "../../../tests/support/databases/stores.ts";
-import { addModelUsage, correctModelUsage, modelUsageOf, modelUsageOfUser } from "./model-usage.ts";
+import { addModelUsage, correctModelUsage, modelUsageOf } from "./model-usage.ts";
+import { modelUsageOfUser } from "../testing/model-usage-of-user.ts";
 
 onBothEngines("model usage", (databases) => {
   test("tokens add up per session and per user, and can be corrected in both directions", async () => {

@@ -88,14 +88,3 @@ export async function modelUsageOf(db: Db, sessionId: string): Promise<UsedToken
     .executeTakeFirst();
   return row ?? { input: 0, output: 0 };
 }
-
-// The sum over all sessions of a partner's user.
-export async function modelUsageOfUser(db: Db, partnerId: string, externalUserId: string): Promise<UsedTokens> {
-  const row = await db
-    .selectFrom("model_usage")
-    .select(({ fn }) => [fn.sum<number>("input_tokens").as("input"), fn.sum<number>("output_tokens").as("output")])
-    .where("partner_id", "=", partnerId)
-    .where("external_user_id", "=", externalUserId)
-    .executeTakeFirst();
-  return { input: Number(row?.input ?? 0), output: Number(row?.output ?? 0) };
-}

@@ -22,8 +22,7 @@ export function countBlanks(db: Db, { template, templateHash, site }: PoolKey): 
       .where("state", "in", ["warming", "warm"])
       .where("template", "=", template)
       .where("template_hash", "=", templateHash)
-      .where("driver", "=", site.driver)
-      .where("host", site.host === null ? "is" : "=", site.host),
+      .where(({ and }) => and({ ...site })),
   );
 }
 
@@ -103,8 +102,7 @@ function sandboxesHoldingMemory(db: Db, site: Site) {
   return db
     .selectFrom("sessions")
     .select(({ fn }) => fn.countAll().as("count"))
-    .where("driver", "=", site.driver)
-    .where("host", site.host === null ? "is" : "=", site.host)
+    .where(({ and }) => and({ ...site }))
     .where((w) => w.or([w("state", "in", HOLDING), w.and([w("state", "=", "paused"), w("hibernated", "=", 0)])]));
 }
 

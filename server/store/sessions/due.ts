@@ -6,7 +6,7 @@ import type { Site, Session } from "./session.ts";
 // Sessions for which a timer is due, oldest first. One index answers each query, so that a tick over 100,000 rows with
 // nothing due is cheap. `warned` and `hibernated in (0, 1)` are there for the index.
 
-type RunningSession = Extract<Session, { state: "running" }>;
+export type RunningSession = Extract<Session, { state: "running" }>;
 type PausedSession = Extract<Session, { state: "paused" }>;
 
 export async function sessionsTimedOut(db: Db, site: Site, nowMs: number, limit: number): Promise<RunningSession[]> {
@@ -67,4 +67,10 @@ export async function sessionsPausedTooLong(db: Db, site: Site, pausedBeforeMs: 
     .limit(limit)
     .execute();
   return parseSessions(rows) as PausedSession[];
+}
+
+// Running sessions whose setup has not ended.
+export async function sessionsToSetUp(db: Db, site: Site, limit: number): Promise<RunningSession[]> {
+  const rows = await sessionsAt(db, site).where("state", "=", "running").where("setup_state", "is not", null).limit(limit).execute();
+  return parseSessions(rows) as RunningSession[];
 }

@@ -1,6 +1,7 @@
 import type { SessionId, SessionStatus } from "@berth/contract";
+import type { SelectQueryBuilder } from "kysely";
 import { batchSizes, PAGE_BYTES, SLICE_BYTES, SLICE_ROWS } from "../page-budget.ts";
-import type { Db } from "../schema.ts";
+import type { Db, Tables } from "../schema.ts";
 import { SESSION_STATES, STATUSES, type SessionState } from "./session.ts";
 import { parseView, VIEW_COLUMNS, type SessionView, type ViewRow } from "./view.ts";
 
@@ -76,10 +77,7 @@ function readBatch(db: Db, partnerId: string, filter: ListFilter, after: ListPos
     .selectFrom("sessions")
     .select(VIEW_COLUMNS)
     .where("partner_id", "=", partnerId)
-    .where("state", "not in", statesShownAs(null))
-    .orderBy("created_at", "desc")
-    .orderBy("id", "desc")
-    .limit(limit);
+    .where("state", "not in", statesShownAs(null));
   const { status, externalUserId } = filter;
   if (externalUserId !== undefined) select = select.where("external_user_id", "=", externalUserId);
   if (status === "destroyed") select = select.where("state", "=", "destroyed");
@@ -94,13 +92,17 @@ function readBatch(db: Db, partnerId: string, filter: ListFilter, after: ListPos
         ]),
       );
   }
-  if (after) {
-    const { createdAt, id } = after;
-    select = select
-      .where("created_at", "<=", createdAt)
-      .where((row) => row.or([row("created_at", "<", createdAt), row("id", "<", id as SessionId)]));
-  }
-  return select.execute();
+  return pageOf(select, after, limit).execute();
+}
+
+// Newest first.
+export function pageOf<Row>(sessions: SelectQueryBuilder<Tables, "sessions", Row>, after: ListPosition | undefined, limit: number) {
+  const page = sessions.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit);
+  if (!after) return page;
+  const { createdAt, id } = after;
+  return page
+    .where("created_at", "<=", createdAt)
+    .where((row) => row.or([row("created_at", "<", createdAt), row("id", "<", id as SessionId)]));
 }
 
 // `destroying` is shown as what the session was, so the query asks for it separately.

@@ -61,8 +61,7 @@ export async function hasSessionIn(db: Db, site: Site, state: SessionState): Pro
     .selectFrom("sessions")
     .select("id")
     .where("state", "=", state)
-    .where("driver", "=", site.driver)
-    .where("host", site.host === null ? "is" : "=", site.host)
+    .where(({ and }) => and({ ...site }))
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
@@ -156,14 +155,27 @@ export function warmSessions(db: Db, { template, templateHash, site }: PoolKey) 
     .where("state", "=", "warm")
     .where("template", "=", template)
     .where("template_hash", "=", templateHash)
-    .where("driver", "=", site.driver)
-    .where("host", site.host === null ? "is" : "=", site.host);
+    .where(({ and }) => and({ ...site }));
 }
 
 export function sessionsAt(db: Db, site: Site) {
   return db
     .selectFrom("sessions")
     .selectAll()
-    .where("driver", "=", site.driver)
-    .where("host", site.host === null ? "is" : "=", site.host);
+    .where(({ and }) => and({ ...site }));
+}
+
+// The template and the sealed relays of a sandbox, which its requests to a relay need.
+export interface RelayOwner {
+  partnerId: string | null;
+  template: string;
+  sealedRelays: string | null;
+}
+
+export async function findRelayOwner(db: Db, sandboxId: SandboxId): Promise<RelayOwner | undefined> {
+  return db
+    .selectFrom("sessions")
+    .select(["partner_id as partnerId", "template", "relays as sealedRelays"])
+    .where("sandbox_id", "=", sandboxId)
+    .executeTakeFirst();
 }

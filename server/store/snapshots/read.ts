@@ -126,8 +126,4 @@ const keptAt = (db: Db, site: Site, beforeMs: number) =>
     .where("partner_id", "is not", null)
     .where("created_at", "<", beforeMs);
 
-const snapshotsAt = (db: Db, { driver, host }: Site) =>
-  db
-    .selectFrom("snapshots")
-    .where("driver", "=", driver)
-    .where("host", host === null ? "is" : "=", host);
+const snapshotsAt = (db: Db, { driver, host }: Site) => db.selectFrom("snapshots").where(({ and }) => and({ driver, host }));

@@ -24,10 +24,9 @@ export const ownerOf = (session: { id: SessionId; partnerId: string; externalUse
   template: session.template,
 });
 
-const SUMS = [
-  "running_ms",
-  "paused_ms",
-  "hibernated_ms",
+export const TIMES = ["running_ms", "paused_ms", "hibernated_ms"] as const satisfies readonly (keyof UsageDaysTable)[];
+export const SUMS = [
+  ...TIMES,
   "cpu_ms",
   "memory_sum",
   "memory_samples",
@@ -38,9 +37,9 @@ const SUMS = [
   "input_tokens",
   "output_tokens",
 ] as const satisfies readonly (keyof UsageDaysTable)[];
-const PEAKS = ["memory_peak", "disk_peak"] as const satisfies readonly (keyof UsageDaysTable)[];
+export const PEAKS = ["memory_peak", "disk_peak"] as const satisfies readonly (keyof UsageDaysTable)[];
 
-type Amounts = Record<(typeof SUMS)[number] | (typeof PEAKS)[number], number>;
+export type Amounts = Record<(typeof SUMS)[number] | (typeof PEAKS)[number], number>;
 export type DayUsage = UsageOwner & { day: number } & Partial<Amounts>;
 
 const NOTHING = Object.fromEntries([...SUMS, ...PEAKS].map((name) => [name, 0])) as Amounts;

@@ -2,8 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { UsageGroup } from "@berth/contract";
 import type { Db } from "../schema.ts";
-import type { UsageDaysTable } from "../tables/usage-tables.ts";
-import { dayOf, nextDay } from "./days.ts";
+import { dayOf, nextDay, PEAKS, SUMS, TIMES, type Amounts } from "./days.ts";
 import { byGroups, emptyRow, type UsageRow } from "./usage-row.ts";
 
 export interface UsageQuery {
@@ -46,7 +45,7 @@ export async function readUsage(db: Db, query: UsageQuery): Promise<UsageRow[]> 
 
 const COLUMNS = { session: "session_id", user: "external_user_id", template: "template" } as const;
 type Names = Partial<Record<(typeof COLUMNS)[keyof typeof COLUMNS], string>>;
-type Found = Names & Record<(typeof AMOUNTS)[number], number>;
+type Found = Names & Amounts;
 
 interface DayQuery {
   partnerId: string;
@@ -89,11 +88,10 @@ async function readSlice(
     upTo === null ? sql`${sql.ref(id)} > ${after}` : sql`${sql.ref(id)} > ${after} and ${sql.ref(id)} <= ${upTo}`;
   const current = sql`${sql.val(endMs)} - case when counted_from < ${day} then ${day} else counted_from end`;
   const names = columns.map((column) => sql.ref(column));
-  const amounts = AMOUNTS.map((name) =>
-    name.endsWith("_peak")
-      ? sql`max(${sql.ref(name)}) as ${sql.ref(name)}`
-      : sql`cast(sum(${sql.ref(name)}) as double precision) as ${sql.ref(name)}`,
-  );
+  const amounts = [
+    ...SUMS.map((name) => sql`cast(sum(${sql.ref(name)}) as double precision) as ${sql.ref(name)}`),
+    ...PEAKS.map((name) => sql`max(${sql.ref(name)}) as ${sql.ref(name)}`),
+  ];
   const { rows } = await sql<Found>`select ${sql.join([...names, ...amounts])} from (
     select session_id, external_user_id, template, ${sql.join(AMOUNTS.map((name) => sql.ref(name)))}
     from usage_days where day = ${day} and partner_id = ${partnerId} and ${within("session_id")}
@@ -102,30 +100,14 @@ async function readSlice(
       case when paused_at is null then ${current} else 0 end,
       case when paused_at is not null and hibernated = 0 then ${current} else 0 end,
       case when paused_at is not null and hibernated = 1 then ${current} else 0 end,
-      ${sql.join(AMOUNTS.slice(TIMES).map(() => sql`0`))}
+      ${sql.join(AMOUNTS.slice(TIMES.length).map(() => sql`0`))}
     from sessions where partner_id = ${partnerId} and counted_from is not null and counted_from < ${endMs} and ${within("id")}
   ) as usage ${names.length > 0 ? sql`group by ${sql.join(names)}` : sql``}`.execute(db);
   // A sum over no rows is null.
   return rows.filter(({ running_ms }) => running_ms !== null);
 }
 
-const TIMES = 3;
-const AMOUNTS = [
-  "running_ms",
-  "paused_ms",
-  "hibernated_ms",
-  "cpu_ms",
-  "memory_peak",
-  "memory_sum",
-  "memory_samples",
-  "disk_peak",
-  "disk_sum",
-  "disk_samples",
-  "egress_bytes",
-  "ingress_bytes",
-  "input_tokens",
-  "output_tokens",
-] as const satisfies readonly (keyof UsageDaysTable)[];
+const AMOUNTS = [...SUMS, ...PEAKS] as const;
 
 const namesOf = ({ session_id, external_user_id, template }: Names) => ({
   ...(session_id !== undefined && { sessionId: session_id }),

@@ -89,8 +89,7 @@ export async function deletingVolumes(db: Db, { driver, host }: Site): Promise<V
     .selectFrom("volumes")
     .select("id")
     .where("state", "=", "deleting")
-    .where("driver", "=", driver)
-    .where("host", host === null ? "is" : "=", host)
+    .where(({ and }) => and({ driver, host }))
     .execute();
   return rows.map(({ id }) => id);
 }

@@ -3,7 +3,8 @@ import { newId } from "@berth/contract";
 import { onBothEngines } from "../../../../tests/support/databases/stores.ts";
 import { MINUTE } from "../../../clock.ts";
 import { silentLog } from "../../../log.ts";
-import { modelUsageOf, modelUsageOfUser } from "../../../store/partners/model-usage.ts";
+import { modelUsageOf } from "../../../store/partners/model-usage.ts";
+import { modelUsageOfUser } from "../../../store/testing/model-usage-of-user.ts";
 import { createTestClock } from "../../../testing/test-clock.ts";
 import { beginCount } from "./usage-count.ts";
 
