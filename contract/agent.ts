@@ -104,7 +104,7 @@ export type ConversationItem = { id: string; atMs: number } &
     | { kind: "thought"; text: string }
     | ToolItem
     | ChangesItem
-    // One per turn; replaced as a whole when the agent changes it.
+    // A turn has one plan, which is replaced as a whole when the agent changes it.
     | { kind: "plan"; entries: PlanEntry[] }
     | PermissionItem
     // A message from the daemon: the turn was cancelled, the agent was restarted, or an error.
@@ -155,7 +155,7 @@ export interface ChangesItem {
 export interface FileChange {
   path: string;
   kind: "added" | "modified" | "deleted";
-  // Only for texts.
+  // Present only for texts.
   linesAdded?: number;
   linesRemoved?: number;
   // A sentence for people about a change that lines cannot show: other permissions, a link, a binary file.

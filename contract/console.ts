@@ -162,7 +162,7 @@ export interface ConsoleAuditEntry {
   actor: string;
   action: string;
   target: string;
-  // null if it is unknown, and for a partner if it is the operator's.
+  // null if it is unknown. A partner does not see the operator's.
   ip: string | null;
   requestId: string | null;
 }

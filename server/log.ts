@@ -26,7 +26,7 @@ export function createLog(level: LogLevel, destination: Output = openLossyOutput
 export interface Output extends DestinationStream {
   // Writes lines that are still buffered. Warnings and errors are written at once.
   flush?(): void;
-  // Called when lines can be written again, with the number of lines that were dropped meanwhile.
+  // Called when lines can be written again, with the number of lines that were dropped in the meantime.
   onRecovery?: (lines: number) => void;
 }
 

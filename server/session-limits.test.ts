@@ -48,7 +48,9 @@ test("a session may reach less than its template, and more only if the template 
   expect(faultsOf({ policy: "none" })).toEqual([]);
   expect(faultsOf({ policy: "hosts", hosts: ["registry.npmjs.org"] })).toEqual([]);
   expect(faultsOf({ policy: "hosts" })).toEqual([{ field: "egress.hosts", message: "Required" }]);
-  expect(faultsOf({ policy: "none", hosts: ["a.org"] })).toEqual([{ field: "egress.hosts", message: "Only the policy hosts has hosts" }]);
+  expect(faultsOf({ policy: "none", hosts: ["a.org"] })).toEqual([
+    { field: "egress.hosts", message: "Only the policy `hosts` takes a list of hosts" },
+  ]);
   expect(faultsOf({ policy: "hosts", hosts: ["a.org", "not a host"] })).toMatchObject([{ field: "egress.hosts.1" }]);
   const narrow = { ...DEFAULT_TEMPLATE, egress: NONE, maxEgress: hosts("*.a.org") };
   expect(faultsOf({ policy: "hosts", hosts: ["x.a.org", "b.org"] }, narrow)).toMatchObject([{ field: "egress.hosts.1" }]);

@@ -43,7 +43,7 @@ function findResourceFault(template: Template, name: (typeof RESOURCES)[number],
 function findEgressFaults(template: Template, egress: SessionEgress): FieldFault[] {
   const { policy, hosts } = egress;
   if (policy !== "hosts") {
-    if (hosts) return [{ field: "egress.hosts", message: "Only the policy hosts has hosts" }];
+    if (hosts) return [{ field: "egress.hosts", message: "Only the policy `hosts` takes a list of hosts" }];
   } else {
     if (!hosts || hosts.length === 0) return [{ field: "egress.hosts", message: "Required" }];
     const wrong = hosts.findIndex((host) => !HOST_PATTERN.test(host));

@@ -3,7 +3,7 @@ import { findLockHolder } from "@berth/server/data-folder/data-folder-lock.ts";
 import { readProcess } from "@berth/server/drivers/host/process-table.ts";
 import { readFileIfReadable } from "@berth/server/bounded-io/read-small-file.ts";
 
-// Longer than a server takes at most to stop by itself.
+// This is longer than any server takes to stop by itself.
 const STOP_TIMEOUT_MS = { local: 20_000, cluster: 55_000 };
 // A server that is killed in the end still gets a moment to finish its requests.
 const FORCE_TIMEOUT_MS = 5_000;

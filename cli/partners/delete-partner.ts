@@ -46,7 +46,7 @@ async function markIfLive(context: Context, id: string): Promise<void> {
   try {
     await markSession(context, id, "operator_destroy");
   } catch (error) {
-    // It was destroyed meanwhile.
+    // It was destroyed in the meantime.
     if (!isAppError(error, "session_not_found")) throw error;
   }
 }

@@ -9,7 +9,7 @@ const ALL_BUT_LAYOUT = new RegExp(`${COLOUR}|${CONTROL}`, "gu");
 // Makes controls visible, as `\u001b`. Inside JSON this does not change the value.
 export const escapeControls = (text: string): string => text.replaceAll(EVERY_CONTROL, toEscape);
 
-// The same for formatted text, whose line breaks and colours stay.
+// Does the same for formatted text, and keeps its line breaks and colours.
 export const escapeExceptLayout = (text: string): string =>
   text.replaceAll(ALL_BUT_LAYOUT, (found) => (found === "\n" || found.length > 1 ? found : toEscape(found)));
 

@@ -1,7 +1,7 @@
 import { emitKeypressEvents } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 
-// Without a cursor, and without wrapping long lines.
+// This screen has no cursor and does not wrap long lines.
 const ALTERNATE_SCREEN = "\u001B[?1049h\u001B[?25l\u001B[?7l";
 const NORMAL_SCREEN = "\u001B[?7h\u001B[?25h\u001B[?1049l";
 const HOME = "\u001B[H";

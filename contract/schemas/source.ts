@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 
-// Where the files of a session come from, what runs before it is used, and the relays with which its sandbox uses credentials that it
-// never sees.
+// Where the files of a session come from, what runs before it is used, and the relays, through which its sandbox uses credentials
+// without seeing them.
 
 // A URL without a user, a query or a fragment. The server checks the rest.
 export const GIT_URL_PATTERN = "^https?://[^\\s\\u0000-\\u0020@?#\\\\]{1,1024}$";

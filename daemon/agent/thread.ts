@@ -45,7 +45,7 @@ export interface Turn {
   processes: TurnProcesses | null;
   // Pending permission requests, by item id.
   waiting: Map<string, (outcome: PermissionItem["outcome"]) => void>;
-  // The files that change meanwhile. null before the first checkpoint, and without one.
+  // The files that change in the meantime. null before the first checkpoint, and without one.
   changes: TurnChanges | null;
   // Ends the turn without the agent's answer.
   abandon: (error: Error) => void;

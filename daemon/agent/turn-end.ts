@@ -10,8 +10,8 @@ export interface TurnEnd {
   message?: string;
 }
 
-// `outcome` is the agent's own answer, or the error instead of it. An agent whose model fails may say that all is well, or that a
-// person must sign in. The daemon has seen the failed request and knows better.
+// `outcome` is the agent's own answer or its error. An agent whose model fails may say that all is well, or that a person must sign
+// in. The daemon has seen the failed request and knows better.
 export function turnEnd({ cancelled, model: { fault } }: Turn, outcome: StopReason | Error, explain: (error: Error) => string): TurnEnd {
   if (cancelled) return { stopReason: "cancelled" };
   if (fault && (outcome instanceof Error || outcome === "end_turn" || outcome === "cancelled"))

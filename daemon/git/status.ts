@@ -40,8 +40,8 @@ export async function readChangedFiles(git: GitProcess, repository: string): Pro
   return parseStatus(stdout, truncated).files;
 }
 
-// The output always names the branch first. Output without it is incomplete and says nothing about the branch, so it counts as a
-// failure, after which people keep seeing what was read before.
+// The output always names the branch first. Output without it is incomplete, so it counts as a failure, and people keep seeing the
+// last status.
 async function rawStatus(git: GitProcess, repository: string, options: GitOptions): Promise<GitOutput> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const output = await trackedOrAll(git, repository, options);
@@ -63,7 +63,7 @@ async function trackedOrAll(git: GitProcess, repository: string, options: GitOpt
 }
 
 export interface ChangedFile {
-  // With the path in the repository.
+  // Its path is the one in the repository.
   file: GitFile;
   name: Buffer;
   // An untracked folder that is a repository of its own.

@@ -20,7 +20,7 @@ export interface AuthenticationOptions {
   tokenHash: string | undefined;
   // The raw 32 bytes of an Ed25519 public key, in base64url.
   adoptKey: string | undefined;
-  // The name that a signature must be for.
+  // Signatures must be made for this name.
   adoptName: string | undefined;
 }
 

@@ -7,7 +7,7 @@ export interface LossyOutput {
   flush(): void;
   // The lines that were dropped so far, because the reader did not take them.
   readonly droppedLines: number;
-  // Called when the reader takes text again, with the number of lines that were dropped meanwhile.
+  // Called when the reader takes text again, with the number of lines that were dropped in the meantime.
   onRecovery?: (lines: number) => void;
 }
 

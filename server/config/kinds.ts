@@ -40,7 +40,7 @@ export const price: Kind<number> = {
 };
 
 // How many days something is kept, stored as milliseconds. May be a fraction: 0.5 is twelve hours. Zero is refused, because some
-// operators mean "for ever" by it and others "not at all".
+// operators mean "forever" by it and others "not at all".
 export const days = (maximum: number): Kind<number> => ({
   allowed: `a number of days from ${MIN_DAYS} to ${maximum}, where 0.5 is twelve hours and 0 is refused`,
   parse: (text) => (/^\d{1,6}(\.\d{1,6})?$/.test(text) ? within(Number(text) * DAY, MIN_DAYS * DAY, maximum * DAY) : undefined),

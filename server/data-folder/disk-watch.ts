@@ -39,7 +39,7 @@ export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenB
     const next = level === "full" && found !== "enough" ? "full" : found;
     if (next === "full") release();
     if (next !== level) announce(next);
-    // Otherwise the kernel waits for half a minute, and another program may take the space meanwhile.
+    // Otherwise the kernel waits for half a minute, and another program may take the space in the meantime.
     if (next === "full" && owedBytes > 0) flushing ??= flushDisks().finally(() => (flushing = undefined));
     if (next === "enough" && clock.now() >= nextTakeMs) await take();
   }

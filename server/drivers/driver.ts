@@ -53,10 +53,10 @@ export interface Driver extends AsyncDisposable {
   // sandbox.
   inspect(id: SandboxId, signal: AbortSignal): Promise<SandboxCondition>;
 
-  // Every sandbox of this installation of which anything is left, including those that a failed call has left incomplete. Its condition is
-  // `absent` if no files are left. A driver knows no sessions: a sandbox whose session was lost is listed like all others, and the caller
-  // keeps it with `hibernate` (sessions/quarantine/).
-  // Rejects, and does not return a part of the list, if the engine does not answer.
+  // Lists every sandbox of this installation that has left anything behind, even if a failed call left it incomplete. Its condition
+  // is `absent` if no files are left. A driver knows no sessions: a sandbox whose session was lost is listed like all others, and
+  // the caller keeps it with `hibernate` (sessions/quarantine/). Rejects, and does not return a part of the list, if the engine
+  // does not answer.
   list(signal: AbortSignal): Promise<SandboxSummary[]>;
 
   // The resources that a sandbox uses now. `cpuMs` counts from its last start.
@@ -129,7 +129,7 @@ export interface SandboxSpec {
   tokenHash: string;
   // Where the files of a new sandbox come from. Without effect on a sandbox that has files.
   snapshot?: SnapshotId | undefined;
-  // Instead of the template's image. It has no daemon of its own. A sandbox that is stopped changes its image when it starts.
+  // Replaces the template's image. It has no daemon of its own. A sandbox that is stopped changes its image when it starts.
   image?: string | undefined;
   // Mounted while the sandbox runs. Absent: none.
   volumes?: readonly SandboxVolume[];

@@ -3,8 +3,8 @@ import type { Log } from "../log.ts";
 
 const SHELL = "/bin/sh";
 
-// Ends this process at once, after its `exit` handlers. `process.exit` waits for every file operation and name lookup that still runs,
-// for ever if a disk or a file system hangs. A program that replaces this one ends them.
+// Ends this process at once, after its `exit` handlers. `process.exit` waits for every file operation and name lookup that still
+// runs, forever if a disk or a file system hangs. A program that replaces this one ends them.
 export function endProcess(code: number): never {
   process.emit("exit", code);
   if (process.execve && existsSync(SHELL)) process.execve(SHELL, ["sh", "-c", `exit ${code}`], {});

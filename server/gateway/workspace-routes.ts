@@ -212,7 +212,7 @@ export function createWorkspaceRoutes(deps: WorkspaceRoutesDeps): WorkspaceRoute
       });
     } catch (error) {
       const message = isAppError(error, "session_elsewhere") ? error.message : "the sandbox does not answer";
-      // If the session was paused or destroyed meanwhile, that is the reason for the failure.
+      // If the session was paused or destroyed in the meantime, that is the reason for the failure.
       const { code, reason } = closeReasonFor(await sessionCache.get(sandboxId)) ?? { code: 1011, reason: message };
       close(code, reason);
     }

@@ -53,7 +53,7 @@ test("the shared rate limit, idempotency and the audit log work on PostgreSQL", 
   const startedMs = performance.now();
   const calls = await Promise.all(Array.from({ length: 200 }, () => app.call("GET", "/api/b2b/webhooks", { key })));
   const seconds = (performance.now() - startedMs) / 1000;
-  // A hundred per minute, plus the tokens that are refilled meanwhile.
+  // A hundred per minute, plus the tokens that are refilled in the meantime.
   expect(calls.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(115 + Math.ceil((seconds * 100) / 60));
   expect(calls.some(({ status }) => status === 429)).toBe(true);
 });

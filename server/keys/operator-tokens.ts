@@ -10,7 +10,7 @@ import {
 } from "../store/console/operator-tokens.ts";
 import type { Db } from "../store/schema.ts";
 
-// A token with which an operator signs in to the console, without its secret, which is shown once and stored nowhere.
+// An operator signs in to the console with such a token. Its secret is shown once, stored nowhere and not part of this.
 export interface OperatorToken extends StoredOperatorToken {
   state: "active" | "expired" | "revoked";
 }

@@ -40,7 +40,7 @@ export interface PartnerLimits {
   maxSessions: number | null;
   maxSessionsPerUser: number | null;
   idleTimeoutMs: number | null;
-  // The rules of sessions that name none, and whose template names none.
+  // The defaults for sessions without rules of their own or of their template.
   autoResume?: boolean | null;
   onTimeout?: TimeoutAction | null;
   maxTimeoutMs?: number | null;
@@ -68,7 +68,7 @@ export interface CreateRequest extends SetupRequest {
 // The part of a create request that says how the session is set up.
 export interface SetupRequest {
   source?: { git: GitSource };
-  // Instead of a source: the snapshot that the files of the sandbox are copied from.
+  // The snapshot from which the files of the sandbox are copied, instead of a source.
   files?: SessionFiles;
   // A shell command.
   setup?: string;

@@ -75,7 +75,7 @@ export interface KeysTable {
   created_at: number;
   last_used_at: number | null;
   expires_at: number | null;
-  // How long it was to last when it was issued. null: for ever. A rotation shortens `expires_at`, but not this.
+  // How long it was to last when it was issued. null: it does not expire. A rotation shortens `expires_at`, but not this.
   lifetime_ms: number | null;
   revoked_at: number | null;
 }

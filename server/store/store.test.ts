@@ -63,7 +63,7 @@ function testSqlite(databases: Databases): void {
     let written = 0;
     const write = [insertPartner(store, "acme"), store.transaction((tx) => insertPartner({ db: tx }, "second"))];
     const waiting = Promise.all(write.map((one) => one.then(() => written++)));
-    // Reads are answered meanwhile.
+    // Reads work while the write waits.
     const anyPartner = store.db.selectFrom("partners").select("id").where("id", "=", "").compile();
     for (let turn = 0; turn < 50; turn++) {
       expect(await store.first(anyPartner, "acme", ({ id }) => id)).toBeUndefined();

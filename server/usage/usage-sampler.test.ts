@@ -71,7 +71,7 @@ onBothEngines("usage sampler", (databases) => {
       await clock.advance(30 * SECOND);
       set(1500, 300);
       await server.sample();
-      // Measured a moment ago.
+      // The sandbox was measured a moment ago.
       await server.sample();
     }
     expect(await usage()).toMatchObject({ cpuMs: 1000, memory: { peak: 100, sum: 100, samples: 1 } });

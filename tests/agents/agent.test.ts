@@ -107,7 +107,7 @@ function testAgent(agent: TestAgent): void {
     const conversationId = panel.messages.find((message) => message.type === "created")!.conversation.id;
     panel.send({ type: "cancel", conversationId });
     panel.send({ type: "prompt", requestId: "2", conversationId, text: "Go on" });
-    // The turn of another conversation may end meanwhile.
+    // The turn of another conversation may end in the meantime.
     const turns = () =>
       panel.messages.flatMap((message) => (message.type === "turn" && message.conversationId === conversationId ? message.stopReason : []));
     await expect.poll(turns, { timeout: 30_000 }).toEqual(["cancelled", "end_turn"]);

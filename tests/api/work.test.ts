@@ -75,8 +75,8 @@ describeWith(await machine.oci(), "work of a call", () => {
 
 const KINDS = ["queries", "syncs", "programs"] as const;
 
-// These depend on the time: a create that waits for its sandbox looks for a warm one meanwhile, cached keys expire, and webhooks are
-// sent and the disks of destroyed sandboxes unmounted after the response.
+// These depend on the time: a create that waits for its sandbox looks for a warm one in the meantime, cached keys expire, and
+// webhooks are sent and the disks of destroyed sandboxes unmounted after the response.
 const TIMED = /select "id" from "sessions" where "state" = \? and "template"|data_version|from "keys"|webhook_|program umount/;
 
 function leastWork(rounds: readonly (readonly string[])[]): Work {

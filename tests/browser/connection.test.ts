@@ -47,7 +47,7 @@ describeInBrowser(
       await eventually(() => workspace.read("offline.txt")).toBe("typed while offline base\n");
       const before = await ticks(page);
       await eventually(async () => (await ticks(page)).at(-1)).toBeGreaterThan(before.at(-1)!);
-      // No gap and no repetition.
+      // The numbers have no gap and no repetition.
       expect(before).toEqual(before.map((_, i) => before[0]! + i));
       await page.locator(".terminal-view .xterm-helper-textarea").first().focus();
       await page.keyboard.press("Control+C");

@@ -36,7 +36,7 @@ test("a stop answers every request on connections that clients keep open, also t
 });
 
 // A runtime that hangs in every new sandbox until the folder's pipe `hang` is removed. The probe of a server that starts works: its
-// result is not cached if another server has probed another runtime meanwhile.
+// result is not cached if another server has probed another runtime in the meantime.
 function createHangingRuntime() {
   const folder = mkdtempSync(join(tmpdir(), "berth-runtime-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -2,7 +2,7 @@ import type { Store } from "../../server/store/open.ts";
 
 // The time that is counted for each session must equal the time between its events, to the millisecond.
 export async function checkUsage(store: Store): Promise<string[]> {
-  // One transaction, because a paused session may hibernate meanwhile.
+  // One transaction, because a paused session may hibernate in the meantime.
   const { events, rows, days } = await store.transaction(async (tx) => ({
     events: await tx.selectFrom("events").select(["session_id", "type", "at"]).orderBy("seq").execute(),
     rows: await tx.selectFrom("sessions").select(["id", "counted_from"]).execute(),

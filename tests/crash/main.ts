@@ -46,7 +46,7 @@ const show = (values: number[]) => `${percentile(values, 0.5).toFixed(0)} ms (me
 console.log(`${done} rounds, ${violations} violations; from start to ready ${show(ready)}, to everything settled ${show(settled)}`);
 const times: OrphanTimes[] = [];
 for (let round = 0; round < 5; round++) {
-  // With the default settings.
+  // The server has the default settings.
   await using berth = await startBerth();
   times.push(await measureOrphans(berth));
 }

@@ -7,7 +7,7 @@ import { parse } from "yaml";
 const root = join(import.meta.dirname, "../..");
 const DOCKERFILES = ["deploy/Dockerfile", "deploy/Dockerfile.sandbox"];
 
-// Without comments, and with continued lines joined.
+// Removes comments and joins continued lines.
 const instructionsOf = (file: string) =>
   readFileSync(join(root, file), "utf8")
     .replaceAll(/^\s*#.*\n/gm, "")

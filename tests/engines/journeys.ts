@@ -144,7 +144,8 @@ export function engineJourneys(
     });
 
     const oneImage = images ? undefined : "this engine has only one image";
-    // The server looks for dead sandboxes every ten seconds, so other journeys run meanwhile. Their polls need the test's own expect.
+    // The server looks for dead sandboxes every ten seconds, so other journeys run in the meantime. Their polls need the test's own
+    // expect.
     describe.concurrent("at the same time", () => {
       testWith(
         sameInVariants,

@@ -16,7 +16,7 @@ export interface Failure {
 
 export interface FailureLog {
   add(failure: Omit<Failure, "count">): void;
-  // One of each kind.
+  // Returns one failure of each kind.
   list(): Failure[];
 }
 

@@ -83,7 +83,7 @@ describe("metrics and traces of a server with sandboxes", () => {
 
   test("a trace goes on from the partner's call through the session's steps to the daemon", async () => {
     const [traceId, callId, execId] = ["c0ffee".padEnd(32, "1"), "a".repeat(16), "b".repeat(16)];
-    // An environment of its own, so that no sandbox of the pool is ready for it.
+    // The session has variables of its own, so that no sandbox of the pool is ready for it.
     const body = { externalUserId: "traced", envVars: { A: "1" } };
     const created = await berth.api.call("POST", "/api/b2b/sessions", body, { traceparent: `00-${traceId}-${callId}-01` });
     const { sandboxId } = created.body as Session;

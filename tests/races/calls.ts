@@ -8,7 +8,7 @@ export interface Call {
   // Resolves to the answer: the status, followed by the error code or by what was read. Rejects if the connection breaks.
   send(subject: Subject): Promise<string>;
   phases: readonly Phase[];
-  // The points at which the server can hold it, by the id that they belong to.
+  // The points at which the server can hold the call, with the id that they belong to.
   holds: readonly Hold[];
   // The contract lets a pause or a resume that meets this call answer 409 `session_busy`.
   isStep?: true;

@@ -22,7 +22,7 @@ function reaches(first: string, point: string, { status, autoResume }: StartStat
   return point !== "request.begun" || isRunning || (autoResume && first !== "socket");
 }
 
-// Each call some milliseconds after each other one.
+// Starts each call some milliseconds after each other one.
 export const timedPairs = (states: readonly StartState[], offsetsMs: readonly number[]): Pair[] =>
   states.flatMap((from) => NAMES.flatMap((first) => NAMES.flatMap((second) => offsetsMs.map((meet) => ({ first, second, from, meet })))));
 

@@ -26,7 +26,7 @@ const OVERTAKE_MS = 150;
 const REACH_MS = 10_000;
 const MAX_MS = 20_000;
 
-// null: the first call does not come to the point where it is to be held.
+// null: the first call does not reach the point at which it would be held.
 export async function runRound(subject: Subject, pair: Pair, holdFolder: string): Promise<Round | null> {
   const withSnapshot = [pair.first, pair.second].some((name) => name.endsWith(" snapshot"));
   const state = await subject.prepare(pair.from, { withSnapshot });

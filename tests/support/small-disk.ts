@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 const MAX_TRIES = 100;
 
-// A file system of its own, which other tests do not fill. Only root can mount it.
+// A separate file system that other tests do not fill. Only root can mount it.
 export interface SmallDisk extends AsyncDisposable {
   folder: string;
   freeBytes(): number;

@@ -11,7 +11,7 @@ const FOLDERS = ["f1", "f2", "f3", "f4", "f5"];
 const FILES = 10_000;
 const TARGET_MS = 50;
 const NO_INPUT = "no input";
-// Longer than everything that an input causes, except a save.
+// Everything that an input causes ends sooner, except a save.
 const SETTLE_MS = 1_200;
 // Autosave starts a second after the last key. The page then shows the saved state and the changes of the file.
 const BEFORE_AUTOSAVE_MS = 800;

@@ -17,7 +17,7 @@ async function findsServerFromElsewhere(dataDir: string): Promise<void> {
   expect(readdirSync(elsewhere.dataDir)).toEqual([]);
 }
 
-// With nothing but the data folder, as an operator who is not in the service's environment names it.
+// The command gets only the data folder, like that of an operator outside of the service's environment.
 async function showsSettingsOfServer(dataDir: string): Promise<void> {
   const elsewhere = createInstallation({ BERTH_DATA_DIR: dataDir });
   expect(await elsewhere.json("template", "list")).toEqual([

@@ -11,7 +11,7 @@ export interface Restored {
   written: string[];
   removed: string[];
   folders: string[];
-  // They differ from the checkpoint and stay as they are: too large to keep, changed meanwhile, or not replaceable.
+  // They differ from the checkpoint and stay as they are: too large to keep, changed in the meantime, or not replaceable.
   left: string[];
 }
 

@@ -41,7 +41,7 @@ export function textWith({ before, after, hunks }: TextChange, reverted: Readonl
 }
 
 export interface Revision {
-  // The hunks that a person has rejected so far, and those that are to be rejected.
+  // `reverted` are the hunks that a person has rejected so far, and `wanted` those to reject from now on.
   reverted: ReadonlySet<number>;
   wanted: ReadonlySet<number>;
 }

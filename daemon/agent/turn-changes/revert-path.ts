@@ -57,7 +57,7 @@ export async function revertPath({ workspace, objects, differences, path, revisi
     await replace(present.kept, { kind: "file", bytes: revised.bytes, mode });
   }
 
-  // For what has no lines: new and deleted files, binary files, links, folders and permissions.
+  // Handles changes without lines: new and deleted files, binary files, links, folders and permissions.
   async function becomeWhole(expected: Kept | undefined, next: Kept | undefined, side: Side): Promise<void> {
     const present = (await read(path))?.kept;
     if (isSame(present, next)) return;

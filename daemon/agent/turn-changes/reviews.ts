@@ -24,7 +24,7 @@ export function createReviews({ workspace, checkpoints, isBusy }: ReviewsDeps): 
   let working: Promise<unknown> = Promise.resolve();
 
   return {
-    // One at a time, because a decision depends on those before.
+    // Decisions are handled one at a time, because each depends on those before.
     review(thread, given) {
       const result = working.then(() => review(thread, given));
       working = result.catch(() => {});
@@ -55,7 +55,7 @@ export function createReviews({ workspace, checkpoints, isBusy }: ReviewsDeps): 
       const decided = decisions[index];
       return decided === undefined || decided === "undecided" ? hunk : { ...hunk, decision: decided };
     });
-    // The item may have been replaced meanwhile.
+    // The item may have been replaced in the meantime.
     const latest = thread.live.items.get(itemId);
     if (latest?.kind !== "changes") return;
     const files = latest.files.map((each) => (each.path === path ? { ...each, hunks: reviewed } : each));

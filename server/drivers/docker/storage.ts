@@ -16,7 +16,7 @@ import type { SandboxFolders } from "./container.ts";
 // is a small tmpfs. This needs mounts that the Engine sees, so it does not work for a server in a container.
 export interface SandboxStorage {
   foldersOf(id: SandboxId): SandboxFolders;
-  // Opens the folders. Idempotent. Only with `create` are files created that do not exist; otherwise that is `disk_missing`.
+  // Opens the folders. Idempotent. Creates missing files only with `create`; otherwise it rejects with `disk_missing`.
   open(id: SandboxId, options: StorageOptions, signal: AbortSignal): Promise<void>;
   // Releases the mounts. The files stay. Idempotent.
   close(id: SandboxId): Promise<void>;

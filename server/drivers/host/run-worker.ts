@@ -24,7 +24,7 @@ export interface RunResult {
 }
 
 const MAX_OUTPUT_BYTES = 64 * 1024;
-// A program that was killed may leave a child that holds its output open for ever.
+// A program that was killed may leave a child that holds its output open forever.
 const LAST_OUTPUT_MS = 1000;
 const running = new Map<number, ChildProcess>();
 

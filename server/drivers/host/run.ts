@@ -83,9 +83,9 @@ export async function mustRun(command: string, args: readonly string[], options:
   return output;
 }
 
-// Starting a process copies the page tables of the one that starts it, and blocks it meanwhile: 2 ms for the server, and hundreds
-// of milliseconds if a sandbox keeps the kernel busy with forks. The server then copies each page that it writes. Therefore a small
-// worker process starts all programs. It ends with this process.
+// Starting a process copies the page tables of the one that starts it, and blocks it in the meantime: 2 ms for the server, and
+// hundreds of milliseconds if a sandbox keeps the kernel busy with forks. The server then copies each page that it writes.
+// Therefore a small worker process starts all programs. It ends with this process.
 let worker: ChildProcess | undefined;
 const waiting = new Map<number, (result: RunResult) => void>();
 const readying = new Map<number, (ready: RunReady) => void>();

@@ -7,8 +7,8 @@ import { mustRun } from "../host/run.ts";
 
 const HOME = "/home/user/";
 
-// Volumes of sandboxes that are plain processes: folders, to which a symbolic link in the sandbox's home leads. Nothing keeps a process
-// from writing to a volume that is mounted read-only, and nothing limits its size.
+// Volumes of sandboxes that are plain processes. Each is a folder, and a symbolic link in the sandbox's home leads to it. Nothing
+// keeps a process from writing to a volume that is mounted read-only, and nothing limits its size.
 export interface LinkedVolumes extends DriverVolumes {
   link(home: string, volume: SandboxVolume): void;
 }

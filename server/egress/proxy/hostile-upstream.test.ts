@@ -61,7 +61,7 @@ afterEach(async () => {
 
 const GOOD = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nalive";
 
-// Everything that the proxy sends until it closes the connection, which it must do.
+// Reads everything that the proxy sends. The proxy must then close the connection.
 async function ask(sandboxId: string, method: string, path: string): Promise<string> {
   const body = method === "POST" ? "expect: 100-continue\r\ncontent-length: 4\r\n\r\nbody" : "\r\n";
   const socket = connect(join(dataDir, "egress", sandboxId, "proxy.sock")).on("error", () => {});

@@ -10,7 +10,7 @@ export interface TrafficMeter {
   note(sandboxId: SandboxId, visit: Visit): (bytes: Traffic) => void;
   // The bytes since the last call, also those of connections that are still open.
   take(): Map<SandboxId, Traffic>;
-  // The hosts since the last call, likewise.
+  // The hosts of each sandbox since the last call.
   takeHosts(): Map<SandboxId, HostCount[]>;
 }
 

@@ -38,7 +38,7 @@ const pendingOf = async (endpointId: string): Promise<number> => {
   return (await query.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow()).count;
 };
 
-// Without attempting all other deliveries.
+// Ends the flood without attempting its other deliveries.
 const endFlood = async (receiver: { hangUp(): void }) => {
   await app.store.db.updateTable("webhook_endpoints").set({ state: "disabled" }).execute();
   receiver.hangUp();

@@ -12,7 +12,8 @@ export function frameAncestors(partner: GatewayPartner): string {
 
 const ORIGIN = /^https?:\/\/(\*\.)?[a-z0-9.-]+(:\d{1,5})?$/i;
 
-// For the workspace page. Scripts load only from the app's assets, because other paths on this origin lead into sandboxes.
+// The policy of the workspace page. Scripts load only from the app's assets, because other paths on this origin lead into
+// sandboxes.
 export function contentSecurityPolicy(baseUrl: string, ancestors: string, previewDomain: string | null): string {
   const { protocol, host, origin } = new URL(baseUrl);
   const assets = `${origin}/workspace/assets/`;

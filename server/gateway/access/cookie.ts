@@ -117,7 +117,7 @@ function encodeVisitor({ role, displayName, isSupport }: Visitor): string | unde
   return Buffer.from(JSON.stringify([role, displayName, ...(isSupport ? [isSupport] : [])])).toString("base64url");
 }
 
-// Only for a value with a valid signature.
+// The caller has checked the signature of the value.
 function decodeVisitor(person: string | undefined): Visitor {
   if (person === undefined) return ANONYMOUS_EDITOR;
   const fields = JSON.parse(Buffer.from(person, "base64url").toString()) as [Visitor["role"], string | null, true?];

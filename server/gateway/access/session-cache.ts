@@ -37,7 +37,7 @@ export interface SessionCacheDeps {
   sessions: Pick<Sessions, "bySandbox" | "onChange">;
   // Rejects if there is no such partner.
   findPartner: (id: string) => Promise<GatewayPartner>;
-  // Asked only where the partner allows support.
+  // Called only if the partner allows support.
   hasSupportVisit: (sessionId: SessionId) => Promise<boolean>;
   clock: Clock;
   log: Log;

@@ -59,7 +59,7 @@ export function createSessionLinks({ links, sessionCache, sessions }: SessionLin
     }
   }
 
-  // If the session was paused or destroyed meanwhile, perhaps by another server, that is the reason for the failure.
+  // If the session was paused or destroyed in the meantime, perhaps by another server, that is the reason for the failure.
   async function overtakenError(sandboxId: SandboxId, before: CachedSession | null, error: AppError): Promise<AppError> {
     const now = await readAfterStep(sandboxId);
     const notRunning = notRunningError(now, error);

@@ -66,7 +66,7 @@ export function systemRoutes({ store, templates, poolTargets, examine }: SystemR
   ];
 }
 
-// Without the environment and the paths of the machine.
+// Leaves out the environment and the paths of the machine.
 const toConsoleTemplate = (template: Template): Omit<ConsoleTemplate, "pool"> => ({
   name: template.name,
   description: template.description ?? "",

@@ -28,7 +28,7 @@ export function parseForm(request: FastifyRequest): TemplateForm {
   return Object.fromEntries(TEMPLATE_FORM_FIELDS.map((field) => [field, textOf(body[field])])) as TemplateForm;
 }
 
-// Only what differs from the default template.
+// Returns only the fields that differ from the default template.
 function fieldsOf(form: TemplateForm): Record<string, unknown> {
   const texts = TEXTS.flatMap((field) => (form[field].trim() === "" ? [] : [[field, form[field].trim()] as const]));
   const numbers = NUMBERS.flatMap((field) => (form[field].trim() === "" ? [] : [[field, numberOf(form[field].trim())] as const]));

@@ -28,7 +28,7 @@ export function admitRequests(app: FastifyInstance, { authenticate, buckets, rat
   const routes = collectRoutes(app);
   app.decorateRequest("principal");
 
-  // Callbacks instead of promises: most requests are admitted without waiting for anything.
+  // This uses callbacks instead of promises, because most requests are admitted without waiting.
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     hideMediaType(request);

@@ -61,7 +61,7 @@ async function* streamEvents(
 ): AsyncGenerator<string> {
   yield "retry: 2000\n\n";
   for await (const events of feed.follow(partnerId, afterSeq, signal)) {
-    // The key may have been revoked meanwhile.
+    // The key may have been revoked in the meantime.
     if (!(await isStillAllowed())) return;
     yield events.length === 0 ? ": keep-alive\n\n" : events.map(toServerSentEvent).join("");
   }

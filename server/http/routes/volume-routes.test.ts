@@ -24,7 +24,9 @@ test("a volume is created once for each idempotency key, listed, audited and del
 });
 
 test("the number and the sizes of volumes are limited, and a name is unique", async () => {
-  expect((await post({ name: "a", sizeMb: 2000 })).json).toEqual({ error: "Your volumes may have 1024 MiB in all, and have 0 MiB" });
+  expect((await post({ name: "a", sizeMb: 2000 })).json).toEqual({
+    error: "Your volumes may have 1024 MiB in total, and already have 0 MiB",
+  });
   for (const name of ["a", "b", "c"]) expect((await post({ name, sizeMb: 16 })).status).toBe(201);
   expect(await post({ name: "a", sizeMb: 16 })).toMatchObject({ status: 409 });
   expect((await post({ name: "d", sizeMb: 16 })).json).toEqual({ error: "The limit of 3 volumes is reached" });

@@ -32,7 +32,7 @@ export interface ParsedCreate {
   count: number | null;
 }
 
-// `sourceTemplate` is the template of a create that names none.
+// `sourceTemplate` is the template if the create names none.
 export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">, sourceTemplate?: string | null): ParsedCreate {
   const defaultTemplate = sourceTemplate ?? DEFAULT_TEMPLATE;
   const faults = findCreateFaults(body);

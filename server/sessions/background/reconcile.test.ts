@@ -297,7 +297,7 @@ test("a failed resume leaves the session paused and deletes nothing", async () =
 
 test("a create that times out in the engine fails with sandbox_timeout and leaves nothing behind", async () => {
   services = await openTestSessions({
-    // Enough to undo the create, even on a busy machine.
+    // This is enough to undo the create, even on a busy machine.
     stepTimeoutMs: 1500,
     wrapDriver: (driver) => ({
       ...driver,

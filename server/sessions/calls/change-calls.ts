@@ -24,14 +24,14 @@ export interface ChangeCallsDeps {
 // The changes of a call in a session that it finds. null: none.
 type Decide = (session: PartnerSession) => { trigger: Trigger; changes: SessionChanges; record?: Recorder | undefined } | null;
 
-// Each needs another step that moved the session meanwhile.
+// Each needs another step that moved the session in the meantime.
 const MAX_ATTEMPTS = 20;
 
 // The calls that change only the row of a session.
 export function createChangeCalls(deps: ChangeCallsDeps): Pick<Sessions, "update" | "extend" | "retrySource"> {
   const { store, transitions, secrets, clock } = deps;
 
-  // Applies a change to the session as it is. If a step moved it meanwhile, the change is decided again.
+  // Applies a change to the session as it is. If a step moved it in the meantime, the change is decided again.
   async function change(partnerId: string, id: string, decide: Decide): Promise<SessionView> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const session = await findOwnSession(store.db, partnerId, id);

@@ -142,7 +142,7 @@ describe("the use of a session", () => {
     const id = await create();
     await pass(10 * MINUTE);
     expect(await statusOf(id)).toBe("running");
-    // One question whenever the session could be idle soon.
+    // The daemon is asked once whenever the session could be idle soon.
     expect(asked).toBeLessThanOrEqual(10);
     workedUntilMs = clock.now() + 30 * SECOND;
     await pass(30 * SECOND + 2 * MINUTE - SECOND);

@@ -31,9 +31,9 @@ interface Level {
   reached: number;
   // Creates that wait because they found none, by partner.
   waiting: Map<string, number>;
-  // Taken since the pool was last full.
+  // How many were taken since the pool was last full.
   taken: number;
-  // The most warm sandboxes that were taken in this period, and the number that it began with.
+  // The values of this period. `firstTarget` is the target at its start.
   mostTaken: number;
   creates: number;
   missed: number;

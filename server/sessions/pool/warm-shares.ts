@@ -49,11 +49,11 @@ export function createWarmShares({ clock }: { clock: Pick<Clock, "now"> }): Warm
     keptFrom(template, partnerId, target) {
       const holders = holdersOf(template);
       const share = Math.max(1, Math.floor(target / holders.size));
-      // It already counts as holding the one that it looks for.
+      // The partner already counts as the holder of the sandbox that it looks for.
       if ((holders.get(partnerId)?.held ?? 0) <= share) return 0;
       return [...holders].reduce((sum, [other, { held }]) => sum + (other === partnerId ? 0 : Math.max(0, share - held)), 0);
     },
-    // For the one that holds the fewest, so that many sandboxes for one partner do not delay the next one for another.
+    // Serves the partner that holds the fewest, so that many sandboxes for one partner do not delay those for another.
     replaced(template) {
       const holding = [...holdersOf(template).values()].filter(({ held }) => held > 0);
       const least = holding.toSorted((a, b) => a.held - b.held)[0];

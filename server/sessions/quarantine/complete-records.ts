@@ -13,8 +13,8 @@ export interface CompleteRecordsDeps {
 
 const LIST_TIMEOUT_MS = 20_000;
 
-// Writes the records that a crash, an upgrade or a restored store left out, and forgets those of sandboxes that are gone. The records are
-// listed first: a sandbox that is created meanwhile has none yet.
+// Writes the records that a crash, an upgrade or a restored store left out, and forgets those of sandboxes that are gone. The
+// records are listed first: a sandbox that is created in the meantime has none yet.
 export async function completeRecords({ store, driver, records, site }: CompleteRecordsDeps): Promise<void> {
   const recorded = await records.list();
   const existing = new Set((await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS))).map(({ id }) => id));

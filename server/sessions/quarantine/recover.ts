@@ -15,7 +15,7 @@ export interface RecoverDeps {
   clock: Clock;
 }
 
-// Absent: as the sandbox's record says.
+// If absent, the sandbox's record decides.
 export interface RecoverOptions {
   partnerId?: string | undefined;
   externalUserId?: string | undefined;

@@ -7,7 +7,7 @@ import { GIT_RELAY, gitRelayOf, type SessionRelay } from "../relays/session-rela
 export interface NewSetup {
   setup: SessionSetup | null;
   setupState: SetupState | null;
-  // With their secrets.
+  // These relays include their secrets.
   relays: SessionRelay[];
 }
 

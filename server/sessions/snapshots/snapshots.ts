@@ -22,7 +22,7 @@ export interface Snapshots {
 
 export type SnapshotRecorder = (tx: Db, snapshot: StoredSnapshot) => Promise<void>;
 
-// A snapshot or a session, as a create names it.
+// The snapshot or the session whose files a create copies.
 export type FilesFrom = { snapshotId: string } | { sessionId: string };
 
 // The snapshot that has the files of a new session. `sessionId` if it is a fork.

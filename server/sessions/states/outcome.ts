@@ -15,7 +15,7 @@ export const STEPS = [
 ] as const satisfies readonly Step[];
 export type LastingState = Exclude<SessionState, Step>;
 
-// `absent`: there is no row, or not any more.
+// `absent`: there is no row, or no longer one.
 export type Place = SessionState | "absent";
 
 export type Outcome =

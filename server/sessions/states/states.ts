@@ -140,7 +140,7 @@ export const RULES = {
 
   warn: { source: "timer", otherwise: ignore, in: { running: { do: "update", events: ["session.timeout_warning"] } } },
   timeout: { source: "timer", otherwise: ignore, in: { running: enter("pausing", "timeout") } },
-  // If the session is to be destroyed by its timeout.
+  // Used if the timeout destroys the session.
   timeout_destroy: { source: "timer", otherwise: ignore, in: { running: enter("destroying", "timeout") } },
   // Nothing has happened in the session for its idle timeout.
   idle: { source: "timer", otherwise: ignore, in: { running: enter("pausing", "idle") } },

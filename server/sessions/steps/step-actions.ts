@@ -83,7 +83,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     try {
       await inSpan(span, `${driver.name} create`, () => inTurn(session, signal, () => driver.create(spec, signal)));
     } finally {
-      // If the snapshot was deleted meanwhile, that is the reason for a failure, and a copy of it may be incomplete.
+      // If the snapshot was deleted in the meantime, that is the reason for a failure, and a copy of it may be incomplete.
       if (spec.snapshot !== undefined) await requireSnapshot?.(spec.snapshot);
     }
     failpoint("make.created");

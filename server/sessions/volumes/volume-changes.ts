@@ -62,7 +62,7 @@ function requireRoom({ volumes, volumesMb }: VolumeLimits, others: readonly Stor
   if (others.length >= volumes) throw new AppError("volume_quota", { message: `The limit of ${volumes} volumes is reached` });
   const usedMb = others.reduce((sum, other) => sum + other.sizeMb, 0);
   if (usedMb + sizeMb > volumesMb)
-    throw new AppError("volume_quota", { message: `Your volumes may have ${volumesMb} MiB in all, and have ${usedMb} MiB` });
+    throw new AppError("volume_quota", { message: `Your volumes may have ${volumesMb} MiB in total, and already have ${usedMb} MiB` });
 }
 
 const inUse = ([first, ...others]: readonly SessionId[]): string =>

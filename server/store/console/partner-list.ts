@@ -6,7 +6,7 @@ export interface PartnerUse extends Partner {
   live: number;
 }
 
-// One partner or all of them, by id.
+// Lists one partner or all of them, ordered by id.
 export async function listPartnerUse(db: Db, partnerId: string | null, { afterId = "", limit }: { afterId?: string; limit: number }) {
   let query = db.selectFrom("partners").selectAll().where("id", ">", afterId).orderBy("id").limit(limit);
   if (partnerId !== null) query = query.where("id", "=", partnerId);

@@ -13,7 +13,7 @@ export interface StoredKey {
   createdAt: number;
   lastUsedAt: number | null;
   expiresAt: number | null;
-  // How long it was to last when it was issued. null: for ever.
+  // How long it was to last when it was issued. null: it does not expire.
   lifetimeMs: number | null;
   revokedAt: number | null;
 }

@@ -22,7 +22,7 @@ export interface Partner {
   ratePerMinute: number | null;
   // The idle timeout of sessions that name none, and whose template names none; null: none.
   idleTimeoutMs: number | null;
-  // The same for these rules.
+  // The rules of sessions that name none, and whose template names none; null: the server's default.
   autoResume: boolean | null;
   onTimeout: TimeoutAction | null;
   maxTimeoutMs: number | null;

@@ -59,7 +59,7 @@ export async function endOpenings(db: Db, site: { driver: string; host: string |
   await db.updateTable("openings").set({ ended_at: nowMs }).where("ended_at", "is", null).where("session_id", "in", sessions).execute();
 }
 
-// An end that is so recent may be that of a page that is just being loaded.
+// A page that ended so recently may just be reloading.
 const RECENT_MS = 5_000;
 
 // Whether the operator's support has the workspace open.

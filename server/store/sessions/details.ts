@@ -31,7 +31,7 @@ export interface SessionDetails extends SessionRules {
 
 export interface DetailsFilter {
   partnerId?: string;
-  // Without it: all but the destroyed ones.
+  // If absent, all sessions except destroyed ones match.
   status?: SessionStatus;
   limit: number;
 }

@@ -28,7 +28,7 @@ export function parseSessions(rows: readonly SessionRow[], onMalformed: (row: Ma
   });
 }
 
-// The only place that knows which columns mean what in which state. A row that breaks an invariant is a bug, so it throws.
+// Only this function knows what the columns mean in each state. A row that breaks an invariant is a bug, so it throws.
 export function parseSession(row: SessionRow): Session {
   const sandbox = sandboxOf(row);
   switch (row.state) {

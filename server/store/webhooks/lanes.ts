@@ -102,7 +102,7 @@ export async function releaseLane(db: Db, lane: LaneRow, next: { attempt: number
   ).execute();
 }
 
-// Removes an empty lane. If a delivery has arrived meanwhile, the lane stays and is due at once.
+// Removes an empty lane. If a delivery has arrived in the meantime, the lane stays and is due at once.
 export async function removeEmptyLane(db: Db, lane: LaneRow, lastSentSeq: number, nowMs: number): Promise<void> {
   const gone = await db
     .deleteFrom("webhook_lanes")

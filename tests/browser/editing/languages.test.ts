@@ -86,7 +86,7 @@ describeOnSharedServer("language servers in the workspace", (suite) => {
     await closeTabs(page);
   });
   test("TypeScript: errors, definition, references, rename across files and format", async () => {
-    // A workspace of its own, because late diagnostics of other files would change the number of errors.
+    // Uses a workspace of its own, because late diagnostics of other files would change the number of errors.
     await using workspace = await suite.openWorkspace({ files: { ...TYPESCRIPT, "plain.js": `require("express");\n` } });
     const { page } = workspace;
     await openFile(page, "plain.js");

@@ -24,7 +24,7 @@ export interface Exchange {
 export type Exchanged =
   // The first final response. `isWhole` is false if the connection broke or the wait ended in the middle.
   | { is: "answered"; answer: ReadAnswer; isWhole: boolean }
-  // Closed before the headers of a response were complete.
+  // The connection closed before the headers of a response were complete.
   | { is: "closed" }
   // Bytes that are not a response.
   | { is: "garbage"; text: string }

@@ -14,7 +14,7 @@ export interface TestAgent {
   missing: Missing;
   // Variables that make it ask before it writes a file.
   askFirst: Record<string, string>;
-  // The tool with which it must read a file before it may change it, if there is one.
+  // The tool that must read a file before the agent may change it; null if there is none.
   read: ((path: string) => ToolCall) | null;
   write(path: string, content: string): ToolCall;
   // The same for OpenAI's own models, to which some agents offer other tools.

@@ -186,7 +186,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       return objects.remove("pods", name);
     }
     if (pod.metadata.deletionTimestamp) return;
-    // The time at which the pod is to be gone, not the time of the request.
+    // The time by which the pod must be gone, not the time of the request.
     const deletionTimestamp = new Date(Date.now() + graceSeconds * 1000).toISOString();
     objects.merge("pods", name, { metadata: { deletionTimestamp, deletionGracePeriodSeconds: graceSeconds } });
     if (nodes.has(run.node)) background(leave(uid, run, graceSeconds));

@@ -18,7 +18,7 @@ export interface SharedBerth extends Pick<Berth, "url" | "key" | "dataDir" | "en
   partnerId: string;
 }
 
-// Needed by some of the files and harmless to the others.
+// Some of the files need these settings, and they are harmless to the others.
 const SETTINGS = { BERTH_WEBHOOK_ALLOW_PRIVATE: "1", BERTH_TEMPLATES: join(import.meta.dirname, "shared-templates.yaml") };
 
 // Runs the server in its data folder, and ends it when our process ends or the supervisor gets SIGTERM. When the server has ended, its

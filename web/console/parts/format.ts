@@ -13,7 +13,7 @@ export function duration(ms: number): string {
   return `${Math.round(Math.abs(ms) / length)} ${unit}`;
 }
 
-// "30m", as people write it in forms; empty if there is none.
+// Formats a time as people write it in forms: "30m". Empty if there is none.
 export function durationText(ms: number | null): string {
   if (ms === null) return "";
   const [unit, length] = UNITS.find(([, unitMs]) => ms % unitMs === 0) ?? ["s", 1000];

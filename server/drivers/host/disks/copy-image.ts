@@ -24,8 +24,9 @@ const CHUNK_BYTES = 1024 * 1024;
 const SMALL_BYTES = 8 * 1024 * 1024;
 const MAX_ROUNDS = 5;
 
-// Copies an image as it is at one moment, and returns for how long its writers were held. If the file system can share blocks, that is
-// the time of one system call. Otherwise the image is copied while it is in use, and then only the parts that were written meanwhile.
+// Copies an image as it is at one moment, and returns for how long its writers were held. If the file system can share blocks, that
+// is the time of one system call. Otherwise the image is copied while it is in use, and then only the parts that were written in
+// the meantime.
 export async function copyImage(source: ImageSource, target: string, signal: AbortSignal): Promise<number> {
   const { image, hold } = source;
   await flush(source, signal);

@@ -84,7 +84,7 @@ describeWith(machine.root ?? (await findMissing()), "the disk of a sandbox", () 
     const resume = () => disks.open(folder, { owner: 12_345, signal: AbortSignal.timeout(30_000) });
     await expect(resume()).rejects.toMatchObject({ code: "disk_missing" });
     expect(readdirSync(folder)).toEqual([]);
-    // Made when there were no loop devices.
+    // This disk was made when there were no loop devices.
     await createSandboxDisks({ bounded: false }).open(folder, {
       create: { diskMb: 64 },
       owner: 12_345,

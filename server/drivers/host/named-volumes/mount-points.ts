@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 const HOME = "/home/user/";
 
-// Creates the mount point of a volume in a sandbox's home, if it belongs there. A runtime would create it and the folders above it as
-// root. The sandbox must not run: nothing may replace a folder meanwhile.
+// Creates the mount point of a volume in a sandbox's home, if it belongs there. A runtime would create it and the folders above it
+// as root. The sandbox must not run: nothing may replace a folder in the meantime.
 export function makeMountPoint(home: string, path: string, owner: number): void {
   if (!path.startsWith(HOME)) return;
   let folder = home;

@@ -197,7 +197,7 @@ interface Credentials {
   servername?: string;
 }
 
-// Read for each request, because the tokens of service accounts are renewed on disk. (The library caches them.)
+// The credentials are read for each request, because the tokens of service accounts are renewed on disk. (The library caches them.)
 async function credentials(kubeConfig: KubeConfig): Promise<Credentials> {
   const options: Credentials = { headers: {} };
   await kubeConfig.applyToHTTPSOptions(options);

@@ -73,7 +73,7 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
       effect: "NoExecute",
       tolerationSeconds: LOST_NODE_SECONDS,
     })),
-    // Never absent, because a merge patch would keep the former value.
+    // This is never absent, because a merge patch would keep the old value.
     initContainers: [
       ...(spec.image === undefined ? [] : [describeDaemonCopy(template.image ?? settings.image)]),
       ...(pathsInHome(volumes).length === 0 ? [] : [describeMountPoints(template.image ?? settings.image, volumes)]),

@@ -16,7 +16,7 @@ export const describeMounts = (volumes: readonly SandboxVolume[]): V1VolumeMount
 export const mountLabels = (volumes: readonly SandboxVolume[] = []): Record<string, string> =>
   Object.fromEntries(volumes.map(({ id }) => [mountsLabel(id), ""]));
 
-// Never without the list, because a merge patch would keep the former one.
+// The list is never absent, because a merge patch would keep the old one.
 export const describeAffinity = (sameNodeAs: readonly VolumeId[]): V1Affinity => ({
   podAffinity: {
     requiredDuringSchedulingIgnoredDuringExecution: sameNodeAs.map((id) => ({

@@ -14,7 +14,7 @@ done
 shift
 exec "$@"`;
 
-// The paths at which a command that runs through `withPrivateMounts` sees the folders.
+// The paths of the folders for a command that runs through `withPrivateMounts`.
 export const privateMountPaths = <Name extends string>(folders: Record<Name, string>) =>
   Object.fromEntries(Object.keys(folders).map((name) => [name, join(PRIVATE_MOUNTS_DIR, name)])) as Record<Name, string>;
 

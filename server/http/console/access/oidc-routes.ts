@@ -27,7 +27,7 @@ const PENDING_MS = 10 * MINUTE;
 const PENDING_CONTEXT = "console-oidc";
 const HEADERS = { "cache-control": "no-store", "referrer-policy": "no-referrer" };
 
-// Sign-in of operators at an identity provider: a page that leads there, and the one to which the browser comes back.
+// Sign-in of operators at an identity provider: one page sends the browser there, and another one receives it afterwards.
 export function addOidcRoutes(app: FastifyInstance, deps: OidcRouteDeps, { countFailure, onSignedIn }: OidcHooks): void {
   const { oidc, logins, secrets, clock, log, baseUrl } = deps;
   if (!oidc) return;

@@ -70,7 +70,7 @@ export function parseSupport(request: FastifyRequest): PartnerChanges {
   return supportAccess == null ? {} : { supportAccess: supportAccess === "yes" };
 }
 
-// Identifies the settings that a person saw, so that a change does not undo another one that was made meanwhile.
+// Identifies the settings that a person saw, so that a change does not undo another one that was made in the meantime.
 export function versionOf(partner: Partner): string {
   return createHash("sha256").update(JSON.stringify(partner)).digest("base64url").slice(0, 16);
 }

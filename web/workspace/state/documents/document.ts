@@ -5,7 +5,7 @@ export interface TextDocument {
   etag: string | null;
   // The text differs from the version last read or saved.
   edited: boolean;
-  // Increases with every edit, so that a finished save can tell whether typing continued meanwhile.
+  // Increases with every edit, so that a finished save can tell whether typing continued in the meantime.
   revision: number;
   saving: boolean;
   // The change on disk that conflicts with edited text. Nothing is overwritten until the person decides.

@@ -50,7 +50,7 @@ export function createDocuments(deps: DocumentsDeps) {
     try {
       const limit = mediumOf(path) ? 0 : MAX_TEXT_BYTES;
       const [{ etag, size, bytes }, draft] = await Promise.all([api.readFile(path, limit), drafts.get(path)]);
-      // Closed meanwhile.
+      // Closed in the meantime.
       if (openFiles.get(path) === undefined) return;
       const content = contentOf(path, bytes);
       if (content.kind !== "text") return openFiles.set(path, { kind: content.kind, version: etag, size });
@@ -179,7 +179,7 @@ export function createDocuments(deps: DocumentsDeps) {
       const { etag, size, bytes } = await api.readFile(path, MAX_TEXT_BYTES);
       const now = documentAt(path);
       if (now?.saving && !file.document.saving) return void rereadAfterSave.add(path);
-      // It was saved meanwhile, so this may be the text before that.
+      // It was saved in the meantime, so this may be the text before that.
       if (now && now.etag !== file.document.etag && now.etag !== etag) return await reread(path);
       const content = contentOf(path, bytes);
       if (content.kind === "text") {
@@ -239,7 +239,7 @@ export function createDocuments(deps: DocumentsDeps) {
         else void reread(path);
       }
     },
-    // After a disconnect, reads everything again and retries the saves that failed meanwhile.
+    // After a disconnect, reads everything again and retries the saves that failed in the meantime.
     async resync() {
       await Promise.all(openFiles.paths().map(reread));
       for (const path of retries.keys()) autosaveNow(path);

@@ -32,7 +32,7 @@ export function createTree() {
     focus: (path: string) => set({ focused: path }),
     select: (path: string) => set({ focused: path, anchor: path, selected: new Set([path]) }),
     selectAll: (selected: Selection) => set({ selected }),
-    // Selects what some work produced, unless the person has selected something else meanwhile.
+    // Selects what some work produced, unless the person has selected something else in the meantime.
     async selectResult(work: () => Promise<string[]>) {
       const before = store.getState().selected;
       const paths = await work();

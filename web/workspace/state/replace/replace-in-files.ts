@@ -117,7 +117,7 @@ async function undoInEditor(deps: ReplaceDeps, path: string, before: string, aft
     await editAndSave(deps, path, before);
     return true;
   }
-  // The editor was closed meanwhile.
+  // The editor was closed in the meantime.
   const { bytes, etag } = await deps.api.readFile(path, MAX_FILE_BYTES);
   const decoded = bytes && decodeText(bytes);
   if (!decoded || decoded.text !== after) return false;
