@@ -134,7 +134,7 @@ export interface SessionsTable {
   created_at: number;
   updated_at: number;
   destroyed_at: number | null;
-  // JSON of SessionSetup (sessions/setup.ts); null without a source, a command and relays.
+  // JSON of SessionSetup (sessions/session-setup.ts); null without a source, a command and relays.
   setup: string | null;
   // The part of the setup that is left: source or command. null when nothing is left.
   setup_state: "source" | "command" | null;
