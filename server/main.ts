@@ -1,25 +1,21 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { AppError, type SandboxId } from "@berth/contract";
 import { SECOND, systemClock, type Clock } from "./clock.ts";
-import { baseUrlOf, type Config } from "./config/config.ts";
-import { findSandboxFault } from "./doctor/canary.ts";
+import { baseUrlOf, isForThisMachine, previewDomainOf, type Config } from "./config/config.ts";
 import { examineServer } from "./doctor/examine-server.ts";
+import { watchCanary } from "./doctor/watch-canary.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { openDriver } from "./drivers/index.ts";
 import { createUpstreamDial } from "./egress/dial-upstream.ts";
 import { openEgress } from "./egress/open-egress.ts";
-import { createEndpoints } from "./events/webhooks/endpoints.ts";
 import { createFeed } from "./events/feed.ts";
-import { createWebhooks } from "./events/webhooks/webhooks.ts";
+import { openWebhooks } from "./events/webhooks/open-webhooks.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/access/launch-ticket.ts";
 import { openDiskWatch } from "./data-folder/disk-watch.ts";
 import { claimHost } from "./data-folder/claim-host.ts";
 import { callerAddress, createProxyTrust } from "./network/caller-address.ts";
 import { freePort } from "./network/free-port.ts";
-import { isLoopbackHost, isLoopbackUrl } from "./network/loopback.ts";
 import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/limits/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
@@ -35,7 +31,6 @@ import { createDaemonLinks } from "./daemon-link/daemon-links.ts";
 import { withNews } from "./daemon-link/link-news.ts";
 import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
-import { nameClockWork, runWork } from "./event-loop/loop-work.ts";
 import { loadMasterKeys } from "./secrets/master-key.ts";
 import { readMachine, readServerMetrics } from "./metrics/console-reading.ts";
 import { registerDiskMetrics } from "./metrics/disk-metrics.ts";
@@ -52,20 +47,21 @@ import { createOpeningLog } from "./session-logs/opening-log.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import { matchStore } from "./sessions/quarantine/match-store.ts";
 import { createSessionRecords, NO_RECORDS } from "./sessions/quarantine/session-records.ts";
+import { createTokenOf } from "./sessions/sandbox-token.ts";
 import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { createRelayDirectory } from "./sessions/relays/relay-directory.ts";
 import { openStore } from "./store/open.ts";
 import { hasPartners } from "./store/partners/partners.ts";
-import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";
+import { createSettingsStore } from "./store/partners/user-settings.ts";
 import { hasSupportVisit } from "./store/session-logs/openings.ts";
 import { countByState, readQuotaUse } from "./store/sessions/count.ts";
-import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
+import { runningAmong } from "./store/sessions/read.ts";
 import { isAtSite } from "./store/sessions/session.ts";
 import { readViewBySandbox } from "./store/sessions/view.ts";
-import { readBacklog, type WebhookBacklog } from "./store/webhooks/backlog.ts";
+import { readBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
-import { createSandboxMeter, type SandboxMeter } from "./usage/sandbox-meter.ts";
+import { createSandboxMeter, readNow } from "./usage/sandbox-meter.ts";
 import { createUsageSampler } from "./usage/usage-sampler.ts";
 import { createUsageReports } from "./usage/usage-reports.ts";
 import { openTracing } from "./tracing/open-tracing.ts";
@@ -100,9 +96,7 @@ const QUIET_MS = 500;
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
 // Not on a cluster, where a warm pod reserves all that its template may use.
 const POOL_MAX = 100;
-const STATS_TIMEOUT_MS = 3 * SECOND;
 const WEB_FOLDER = join(import.meta.dirname, "../web/dist");
-const LOOP_WORK = { webhooks: { name: "webhooks" } };
 
 // Builds the whole service and starts it. Every part with a resource goes on the stack, which closes them in reverse order.
 export async function startServer(
@@ -111,8 +105,9 @@ export async function startServer(
 ): Promise<Server> {
   await using opening = new AsyncDisposableStack();
 
-  const host = opening.use(await claimHost(config.dataDir));
-  const storeFile = join(config.dataDir, "berth.db");
+  const { dataDir, quarantineMs } = config;
+  const host = opening.use(await claimHost(dataDir));
+  const storeFile = join(dataDir, "berth.db");
   const openFiles = readOpenFileLimit();
   const lowLimit = describeLowLimit(openFiles);
   if (lowLimit !== undefined) log.warn("server.few_open_files", { message: lowLimit });
@@ -121,22 +116,12 @@ export async function startServer(
   const secrets = createSecrets(await loadMasterKeys(config, { isNewStore: !(await hasPartners(store.db)) }));
   await checkMasterKey(store.db, secrets, config);
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
-  const disk = driver.traits.hostBound
-    ? opening.use(
-        await openDiskWatch({
-          dataDir: config.dataDir,
-          reserveMib: config.diskReserveMib,
-          storeFile: config.databaseUrl === null ? storeFile : null,
-          unwrittenBytes: driver.unwrittenBytes,
-          clock,
-          log,
-        }),
-      )
-    : undefined;
+  const files = { dataDir, storeFile: config.databaseUrl === null ? storeFile : null };
+  const watched = { ...files, reserveMib: config.diskReserveMib, unwrittenBytes: driver.unwrittenBytes, clock, log };
+  const disk = driver.traits.hostBound ? opening.use(await openDiskWatch(watched)) : undefined;
   const site = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
-  const records = driver.traits.hostBound ? createSessionRecords(config.dataDir, log) : NO_RECORDS;
-  const { quarantineMs } = config;
-  await matchStore({ store, driver, records, site, quarantineMs, dataDir: config.dataDir, log }, { quarantineUnknown });
+  const records = driver.traits.hostBound ? createSessionRecords(dataDir, log) : NO_RECORDS;
+  await matchStore({ store, driver, records, site, quarantineMs, dataDir, log }, { quarantineUnknown });
   // After that, because a refused start must not replace the key of the right store.
   const demo = await seedDemo({ store, clock, config });
   // Needed before the server listens, because launch URLs contain it.
@@ -144,12 +129,7 @@ export async function startServer(
   const baseUrl = baseUrlOf(config, port);
   const ownPorts = [port, ...(config.egressListen === null ? [] : [Number(config.egressListen.split(":").at(-1))])];
   const servers = opening.use(await openServerDirectory({ store, host: site.host, baseUrl, clock, log }));
-  const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
-    const access = await readSandboxAccess(store, sandboxId);
-    if (!access) throw new AppError("sandbox_unreachable");
-    if (!isAtSite(access, site)) throw await servers.elsewhere(access.site);
-    return secrets.open(access.sealedToken, sandboxId);
-  };
+  const tokenOf = createTokenOf({ store, secrets, site, servers });
   const links = opening.use(withNews(createDaemonLinks({ driver, tokenOf, log })));
 
   const model = createModelRelay({ config, templates, secrets, store, clock, log, env: process.env });
@@ -226,8 +206,8 @@ export async function startServer(
     sessions,
     findPartner: (id) => readPartner(store, id),
     hasSupportVisit: (sessionId) => hasSupportVisit(store.db, sessionId, clock.now()),
-    authenticate: async (request) => {
-      const key = presentedKey(request.rawHeaders);
+    authenticate: async ({ rawHeaders }) => {
+      const key = presentedKey(rawHeaders);
       return key === null ? null : keys.authenticate(key);
     },
     links,
@@ -235,10 +215,7 @@ export async function startServer(
     tickets,
     openings,
     addressOf: (request) => callerAddress(request, isTrustedProxy),
-    settingsStore: {
-      read: (owner) => readUserSettings(store.db, owner, clock.now()),
-      write: (owner, stored) => writeUserSettings(store.db, owner, stored, clock.now()),
-    },
+    settingsStore: createSettingsStore(store, clock),
     secrets,
     registry,
     clock,
@@ -250,15 +227,10 @@ export async function startServer(
   });
   const oidc = openOidc(config, baseUrl);
   const allowPrivate = config.webhookAllowPrivate;
-  const sendingClock = nameClockWork(clock, LOOP_WORK.webhooks);
   const webhookMetrics = registerWebhookMetrics(registry, { readBacklog: () => readBacklog(store.db, clock.now()), nowMs: clock.now });
-  const webhooks = opening.use(
-    createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate, observer: webhookMetrics, tracer }),
-  );
-  const wakeWebhooks = (partnerId: string) => runWork(LOOP_WORK.webhooks, () => webhooks.wake(partnerId));
-  const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: wakeWebhooks });
-  opening.use(sessions.onChange(({ partnerId }) => wakeWebhooks(partnerId)));
-  opening.use(snapshots.onEvent(wakeWebhooks));
+  const webhooks = opening.use(openWebhooks({ store, secrets, clock, log, allowPrivate, observer: webhookMetrics, tracer }));
+  opening.use(sessions.onChange(({ partnerId }) => webhooks.wake(partnerId)));
+  opening.use(snapshots.onEvent(webhooks.wake));
   const feed = opening.use(createFeed({ store, sessions, clock }));
   const app = opening.use(
     await createApp({
@@ -268,7 +240,7 @@ export async function startServer(
       isTrustedProxy,
       tickets,
       feed,
-      endpoints,
+      endpoints: webhooks.endpoints,
       ownKeys: createOwnKeys({ store, clock, onChange: keys.forget }),
       usage: createUsageReports({ store, clock, prices: config }),
       volumes: createVolumes({ store, driver, site, clock, limits: { volumes: config.maxVolumes, volumesMb: config.maxVolumesGb * 1024 } }),
@@ -294,13 +266,11 @@ export async function startServer(
         readServer: async () => ({
           driver: driver.name,
           ...(await readServerMetrics(registry)),
-          webhooks: toConsoleBacklog(await readBacklog(store.db, clock.now())),
-          machine: { ...(await readMachine(config.dataDir)), disk: disk?.level() ?? "enough" },
+          machine: { ...(await readMachine(dataDir)), disk: disk?.level() ?? "enough" },
         }),
-        readStats: (session) => (isAtSite(session, site) ? readStats(sandboxMeter, session) : Promise.resolve(null)),
+        readStats: (session) => (isAtSite(session, site) ? readNow(sandboxMeter, session) : Promise.resolve(null)),
         poolTargets: sessionServices.pool.targets,
-        examine: async () =>
-          (await examineServer(config, { store, driver, site })).map((finding) => ({ ...finding, cure: finding.cure ?? null })),
+        examine: () => examineServer(config, { store, driver, site }),
       },
       mount: gateway,
       maxConnections: maxConnectionsFor(openFiles),
@@ -315,7 +285,7 @@ export async function startServer(
   opening.use(createLoopWatch({ log, registry }));
   await sessionServices.start();
   await app.listen({ host: config.host, port });
-  opening.use(checkSandboxes(config, driver.name, log));
+  opening.use(watchCanary(config, driver.name, log));
   const closing = opening.move();
   const close = async () => {
     // First, so that load balancers stop sending requests, and while everything still works: clients send requests on open
@@ -325,40 +295,4 @@ export async function startServer(
     await closing.disposeAsync();
   };
   return { url: baseUrl, driver, demo, opensWorkspaces: localPartner !== null, close, unfinished: sessionServices.unfinished };
-}
-
-// In the background: sessions can be created meanwhile, and say themselves if they fail.
-function checkSandboxes(config: Config, driver: string, log: Log): AsyncDisposable {
-  const stop = new AbortController();
-  const checked = findSandboxFault(config, driver, stop.signal).then(
-    (fault) => fault && !stop.signal.aborted && log.error("sandbox.canary_failed", { error: fault.text, cure: fault.cure }),
-    (error: unknown) => log.warn("sandbox.canary_skipped", { error: String(error) }),
-  );
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await checked;
-    },
-  };
-}
-
-// null: the sandbox has just ended, or the engine does not answer.
-async function readStats(meter: SandboxMeter, { sandboxId, template }: { sandboxId: SandboxId; template: string }) {
-  const stats = await meter.read(sandboxId, template, STATS_TIMEOUT_MS).catch(() => null);
-  return stats && { cpuMs: stats.cpuMs, memoryBytes: stats.memoryBytes, diskBytes: stats.diskBytes, processes: stats.pids };
-}
-
-const toConsoleBacklog = ({ pending, dueSinceMs }: WebhookBacklog) => ({
-  pending,
-  dueSince: dueSinceMs === null ? null : new Date(dueSinceMs).toISOString(),
-});
-
-// Whether only this machine can reach the server.
-const isForThisMachine = (config: Pick<Config, "host">, baseUrl: string): boolean => isLoopbackHost(config.host) && isLoopbackUrl(baseUrl);
-
-// Previews need subdomains. Without a configured domain they work on localhost, because browsers resolve *.localhost.
-function previewDomainOf(config: Config, baseUrl: string): string | null {
-  if (config.previewDomain) return config.previewDomain;
-  const { hostname, host } = new URL(baseUrl);
-  return hostname === "localhost" ? host : null;
 }

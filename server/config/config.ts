@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { isLoopbackHost } from "../network/loopback.ts";
+import { isLoopbackHost, isLoopbackUrl } from "../network/loopback.ts";
 import type { Variable } from "./variable.ts";
 import { VARIABLES } from "./variables.ts";
 
@@ -38,6 +38,17 @@ export function readConfig(env: Record<string, string | undefined> = process.env
 // `localhost` is 127.0.0.1 first on many machines, where a server on ::1 does not listen.
 export const baseUrlOf = (config: Config, port = config.port) =>
   config.baseUrl ?? `http://${config.host === "::1" ? "[::1]" : "localhost"}:${port}`;
+
+// Whether only this machine can reach the server.
+export const isForThisMachine = (config: Pick<Config, "host">, baseUrl: string): boolean =>
+  isLoopbackHost(config.host) && isLoopbackUrl(baseUrl);
+
+// Previews need subdomains. Without a configured domain they work on localhost, because browsers resolve *.localhost.
+export function previewDomainOf(config: Pick<Config, "previewDomain">, baseUrl: string): string | null {
+  if (config.previewDomain) return config.previewDomain;
+  const { hostname, host } = new URL(baseUrl);
+  return hostname === "localhost" ? host : null;
+}
 
 // The configuration for people, with secrets masked. Leaves out default values unless `all` is set.
 export function describeConfig(config: Config, { all = false } = {}): Record<string, string> {

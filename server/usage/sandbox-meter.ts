@@ -1,4 +1,5 @@
 import type { SandboxId, Template } from "@berth/contract";
+import { SECOND } from "../clock.ts";
 import { readDaemonActivity } from "../daemon-link/daemon-activity.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Driver, SandboxStats } from "../drivers/driver.ts";
@@ -40,6 +41,14 @@ export function createSandboxMeter({ driver, links, templates }: SandboxMeterDep
       };
     },
   };
+}
+
+const NOW_TIMEOUT_MS = 3 * SECOND;
+
+// null: the sandbox has just ended, or the engine does not answer.
+export async function readNow(meter: SandboxMeter, { sandboxId, template }: { sandboxId: SandboxId; template: string }) {
+  const stats = await meter.read(sandboxId, template, NOW_TIMEOUT_MS).catch(() => null);
+  return stats && { cpuMs: stats.cpuMs, memoryBytes: stats.memoryBytes, diskBytes: stats.diskBytes, processes: stats.pids };
 }
 
 const atMost = (limit: number, value: number | null): number | null => (value === null ? null : Math.min(limit, value));

@@ -4,12 +4,13 @@ import { countCreates, countSessions } from "../../store/console/counts.ts";
 import type { Store } from "../../store/open.ts";
 import { countLive } from "../../store/sessions/count.ts";
 import { findPartnerFast } from "../../store/partners/partners.ts";
+import { readBacklog } from "../../store/webhooks/backlog.ts";
 import type { ConsoleRoute } from "./console-api.ts";
 
 export interface OverviewDeps {
   store: Store;
   clock: Clock;
-  readServer(): Promise<ConsoleServer>;
+  readServer(): Promise<Omit<ConsoleServer, "webhooks">>;
 }
 
 export function overviewRoute({ store, clock, readServer }: OverviewDeps): ConsoleRoute {
@@ -21,10 +22,15 @@ export function overviewRoute({ store, clock, readServer }: OverviewDeps): Conso
         sessions: await countSessions(store.db, partnerId),
         creates: await countCreates(store.db, partnerId, clock.now() - MINUTE),
         quota: partnerId === null ? null : await readQuota(partnerId),
-        server: viewer.kind === "operator" ? await readServer() : null,
+        server: viewer.kind === "operator" ? { ...(await readServer()), webhooks: await readWebhooks() } : null,
       };
     },
   };
+
+  async function readWebhooks(): Promise<ConsoleServer["webhooks"]> {
+    const { pending, dueSinceMs } = await readBacklog(store.db, clock.now());
+    return { pending, dueSince: dueSinceMs === null ? null : new Date(dueSinceMs).toISOString() };
+  }
 
   async function readQuota(partnerId: string) {
     const partner = await findPartnerFast(store, partnerId);

@@ -14,14 +14,14 @@ export interface SystemRouteDeps {
   // How many warm sandboxes of each template the pool holds when it is full.
   poolTargets(): ReadonlyMap<string, number>;
   // The checks of `berth doctor`.
-  examine(): Promise<ConsoleFinding[]>;
+  examine(): Promise<(Omit<ConsoleFinding, "cure"> & { cure?: string | undefined })[]>;
 }
 
 const PAGE = 100;
 
 // The templates and the health of the installation, for its operator, and the audit log.
 export function systemRoutes({ store, templates, poolTargets, examine }: SystemRouteDeps): ConsoleRoute[] {
-  let examining: Promise<ConsoleFinding[]> | undefined;
+  let examining: ReturnType<typeof examine> | undefined;
   return [
     {
       method: "GET",
@@ -47,7 +47,7 @@ export function systemRoutes({ store, templates, poolTargets, examine }: SystemR
       // The checks start programs, so there is one run at a time.
       async handle(): Promise<ConsoleList<ConsoleFinding>> {
         examining ??= examine().finally(() => (examining = undefined));
-        return { data: await examining, nextCursor: null };
+        return { data: (await examining).map((finding) => ({ ...finding, cure: finding.cure ?? null })), nextCursor: null };
       },
     },
     {

@@ -1,4 +1,4 @@
-import { DAY } from "../../clock.ts";
+import { DAY, type Clock } from "../../clock.ts";
 import type { Db } from "../schema.ts";
 
 // The settings of the workspace that one user of a partner has chosen.
@@ -13,6 +13,11 @@ export interface StoredSettings {
   // Goes up by one with every write. 0: nothing is stored.
   version: number;
 }
+
+export const createSettingsStore = ({ db }: { db: Db }, clock: Pick<Clock, "now">) => ({
+  read: (owner: SettingsOwner) => readUserSettings(db, owner, clock.now()),
+  write: (owner: SettingsOwner, stored: StoredSettings) => writeUserSettings(db, owner, stored, clock.now()),
+});
 
 // Reading counts as use, at most once in this time, so that most reads write nothing.
 const USE_INTERVAL_MS = DAY;
