@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { SandboxId } from "@berth/contract";
 import { SECOND } from "../clock.ts";
-import { createFairShare } from "./limits/fair-share.ts";
+import { createFairShare } from "../fairness/fair-share.ts";
 import { parseAllowances, type OperatorAllowances } from "./policy/allowances.ts";
 import { dialTarget, type Refusal } from "./proxy/dial-target.ts";
 import { createResolve } from "./proxy/resolve.ts";

@@ -12,7 +12,7 @@ import { createTrafficMeter } from "./proxy/traffic.ts";
 import type { Egress } from "./egress.ts";
 import { enforceTimeouts } from "./proxy/enforce-timeouts.ts";
 import type { TokenHolder, EgressTokens } from "./egress-tokens.ts";
-import { createSourceLimit } from "./limits/source-limit.ts";
+import { createAddressLimit } from "./limits/address-limit.ts";
 
 export interface NetworkEgressOptions extends ProxyFactoryOptions, Pick<AdmissionDeps, "running" | "isAddressOf"> {
   // host:port
@@ -45,7 +45,9 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
   const proxies = new Map<SandboxId, SandboxProxy & { sockets: Map<Socket, string> }>();
   const sockets = new Set<Socket>();
   const boundaryOf = createConnectionBoundaries({ log, connection: "egress" });
-  const sources = options.sharedAddresses ? null : createSourceLimit({ maxOpen: maxConnections + MAX_UNIDENTIFIED, maxPerSecond, restMs });
+  const addresses = options.sharedAddresses
+    ? null
+    : createAddressLimit({ maxOpen: maxConnections + MAX_UNIDENTIFIED, maxPerSecond, restMs });
   const admission = createAdmission({ ...options, open: openConnections });
 
   function* openConnections() {
@@ -85,7 +87,7 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const address = addressOf(socket);
-    const slot = sources?.take(address);
+    const slot = addresses?.take(address);
     if (slot === null) return void socket.destroy();
     sockets.add(socket);
     socket.once("close", () => {

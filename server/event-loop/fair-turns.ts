@@ -1,4 +1,6 @@
-import { createLoopBudget } from "./loop-budget.ts";
+import { createFairQueue } from "../fairness/fair-queue.ts";
+import { createRecentHolders } from "../fairness/recent-holders.ts";
+import { createTokenBuckets, fillTimeMs } from "../fairness/token-bucket.ts";
 import { threadCpuMs } from "./thread-cpu.ts";
 
 // Shares the event loop between holders, such as partners. Work that a holder submits in bulk starts piece by piece, round robin
@@ -24,6 +26,9 @@ export interface FairTurnsOptions {
 // New work starts in an iteration until this much time has passed.
 const ROUND_MS = 1;
 const STARTS_PER_ROUND = 8;
+// The milliseconds of CPU time that a holder may use while there are others: half of the loop, so that two busy holders use all of it, and
+// this much at once after a pause.
+const SHARE = { capacity: 500, fillMs: 1_000 };
 
 export function createFairTurns({
   maxWaitingPerHolder,
@@ -32,13 +37,13 @@ export function createFairTurns({
   nowMs = () => performance.now(),
   cpuMs = threadCpuMs,
 }: FairTurnsOptions): FairTurns {
-  // In round-robin order.
-  const waiting = new Map<string, (() => void)[]>();
+  const waiting = createFairQueue<string, () => void>();
   // The time of the first start in this iteration.
   let firstStartMs: number | null = null;
   let isEndPlanned = false;
   let isWakePlanned = false;
-  const budget = createLoopBudget(nowMs);
+  const recent = createRecentHolders();
+  const bucketOf = createTokenBuckets<string>(nowMs);
   // The latest start. Its cost includes its microtasks, so it is known when something else starts.
   let latest: { holder: string; startCpuMs: number } | null = null;
 
@@ -48,27 +53,29 @@ export function createFairTurns({
   }
 
   function countLatest(): void {
-    if (latest) budget.spend(latest.holder, cpuMs() - latest.startCpuMs);
+    if (!latest) return;
+    const { holder, startCpuMs } = latest;
+    const bucket = bucketOf(holder, SHARE);
+    if (recent.note(holder, bucket.filledAtMs)) bucket.tokens -= cpuMs() - startCpuMs;
     latest = null;
   }
 
   function mayStart(): boolean {
-    firstStartMs ??= nowMs();
-    return nowMs() - firstStartMs < ROUND_MS;
+    const now = nowMs();
+    firstStartMs ??= now;
+    return now - firstStartMs < ROUND_MS;
   }
 
   function startNext(): void {
     countLatest();
-    const next = [...waiting].find(([holder]) => budget.restMs(holder) === 0);
-    if (!next || !mayStart()) return;
-    const [holder, starts] = next;
-    const work = starts.shift();
-    waiting.delete(holder);
-    if (starts.length > 0) waiting.set(holder, starts);
-    if (work) start(holder, work);
+    const holder = waiting.holders().find(isReady);
+    const work = holder !== undefined && mayStart() ? waiting.next(holder) : undefined;
+    if (holder !== undefined && work) start(holder, work);
   }
 
-  const isAnyReady = (): boolean => [...waiting.keys()].some((holder) => budget.restMs(holder) === 0);
+  const restMs = (holder: string) => fillTimeMs(-bucketOf(holder, SHARE).tokens, SHARE);
+  const isReady = (holder: string) => restMs(holder) <= 0;
+  const isAnyReady = () => waiting.holders().some(isReady);
 
   // Continues when the first of the resting holders may start again.
   function planWake(): void {
@@ -78,7 +85,7 @@ export function createFairTurns({
       isWakePlanned = false;
       planEnd();
     };
-    later(wake, Math.ceil(Math.min(...[...waiting.keys()].map(budget.restMs))));
+    later(wake, Math.ceil(Math.min(...waiting.holders().map(restMs))));
   }
 
   function planEnd(): void {
@@ -91,7 +98,7 @@ export function createFairTurns({
     countLatest();
     isEndPlanned = false;
     firstStartMs = null;
-    if (waiting.size === 0) return;
+    if (waiting.holders().length === 0) return;
     if (!isAnyReady()) return planWake();
     for (let i = 0; i < STARTS_PER_ROUND; i++) nextRound(startNext);
     planEnd();
@@ -101,14 +108,12 @@ export function createFairTurns({
     enter(holder, work) {
       countLatest();
       planEnd();
-      if (budget.restMs(holder) === 0 && !isAnyReady() && mayStart()) {
+      if (isReady(holder) && !isAnyReady() && mayStart()) {
         start(holder, work);
         return true;
       }
-      const starts = waiting.get(holder) ?? [];
-      if (starts.length >= maxWaitingPerHolder) return false;
-      starts.push(work);
-      waiting.set(holder, starts);
+      if (waiting.countOf(holder) >= maxWaitingPerHolder) return false;
+      waiting.add(holder, work);
       return true;
     },
   };

@@ -1,3 +1,5 @@
+import { createTokenBucket, fillTimeMs, takeToken } from "../fairness/token-bucket.ts";
+
 // Starts work at a limited rate. A burst that is spread out costs the event loop the same, but leaves time in between for others.
 export interface Pace {
   // Calls `work` at once if the rate allows it, otherwise later, in order. The caller limits how many wait.
@@ -14,22 +16,13 @@ export interface PaceOptions {
 }
 
 export function createPace({ perSecond, burst, nowMs = () => performance.now(), later = setTimeout }: PaceOptions): Pace {
-  const intervalMs = 1_000 / perSecond;
+  const size = { capacity: burst, fillMs: (burst * 1_000) / perSecond };
+  const bucket = createTokenBucket(size, nowMs);
   const waiting: (() => void)[] = [];
-  // When the starts so far would have been made without a burst.
-  let paidAtMs = -Infinity;
-
-  function mayStart(): boolean {
-    const now = nowMs();
-    const earliestMs = Math.max(paidAtMs, now - burst * intervalMs) + intervalMs;
-    if (earliestMs > now) return false;
-    paidAtMs = earliestMs;
-    return true;
-  }
 
   function startWaiting(): void {
-    while (waiting.length > 0 && mayStart()) waiting.shift()!();
-    if (waiting.length > 0) later(startWaiting, Math.ceil(paidAtMs + intervalMs - nowMs()));
+    while (waiting.length > 0 && takeToken(bucket())) waiting.shift()!();
+    if (waiting.length > 0) later(startWaiting, Math.ceil(fillTimeMs(1 - bucket().tokens, size)));
   }
 
   return {

@@ -1,4 +1,6 @@
 import { MINUTE } from "../clock.ts";
+import { createFairQueue } from "./fair-queue.ts";
+import { addCount, type HolderCounts } from "./holder-counts.ts";
 import { createRecentHolders } from "./recent-holders.ts";
 
 // Runs a bounded number of tasks at a time and queues the rest. Holders, such as partners, take turns: the one with the fewest
@@ -22,9 +24,8 @@ const RECENT_MS = 1 * MINUTE;
 
 export function createSemaphore({ permits, perHolder = permits, nowMs = () => performance.now() }: SemaphoreOptions): Semaphore {
   let free = permits;
-  const running = new Map<string | null, number>();
-  // In round-robin order.
-  const waiting = new Map<string | null, Set<() => void>>();
+  const running: HolderCounts<string | null> = new Map();
+  const waiting = createFairQueue<string | null, () => void>();
   const recent = createRecentHolders({ recentMs: RECENT_MS });
 
   const runningOf = (holder: string | null) => running.get(holder) ?? 0;
@@ -32,51 +33,41 @@ export function createSemaphore({ permits, perHolder = permits, nowMs = () => pe
 
   function take(holder: string | null): void {
     free--;
-    running.set(holder, runningOf(holder) + 1);
+    addCount(running, holder, 1);
   }
 
   async function acquire({ holder, signal }: Task): Promise<void> {
     signal.throwIfAborted();
     if (holder !== null) recent.note(holder, nowMs());
-    if (!waiting.has(holder) && mayRun(holder)) return take(holder);
+    if (waiting.countOf(holder) === 0 && mayRun(holder)) return take(holder);
     await new Promise<void>((resolve, reject) => {
-      const queue = waiting.get(holder) ?? new Set();
       const grant = () => {
         signal.removeEventListener("abort", giveUp);
         resolve();
       };
       const giveUp = () => {
-        queue.delete(grant);
-        if (queue.size === 0) waiting.delete(holder);
+        waiting.remove(holder, grant);
         reject(signal.reason as Error);
       };
       signal.addEventListener("abort", giveUp, { once: true });
-      waiting.set(holder, queue.add(grant));
+      waiting.add(holder, grant);
     });
   }
 
   // Hands the permit directly to the next in the queue, so that a later caller cannot take it first.
   function release(holder: string | null): void {
     free++;
-    if (runningOf(holder) === 1) running.delete(holder);
-    else running.set(holder, runningOf(holder) - 1);
-    for (let next = nextHolder(); next !== undefined; next = nextHolder()) startNext(next);
+    addCount(running, holder, -1);
+    for (let next = nextHolder(); next !== undefined; next = nextHolder()) {
+      take(next);
+      waiting.next(next)?.();
+    }
   }
 
   function nextHolder(): string | null | undefined {
-    const ready = [...waiting.keys()].filter(mayRun);
+    const ready = waiting.holders().filter(mayRun);
     const fewest = Math.min(...ready.map(runningOf));
     return ready.find((holder) => runningOf(holder) === fewest);
-  }
-
-  function startNext(holder: string | null): void {
-    const queue = waiting.get(holder)!;
-    const [grant] = queue;
-    waiting.delete(holder);
-    if (grant) queue.delete(grant);
-    if (queue.size > 0) waiting.set(holder, queue);
-    take(holder);
-    grant?.();
   }
 
   return async (task, work) => {

@@ -4,6 +4,7 @@ import { AppError } from "@berth/contract";
 import { MAX_SETTINGS_BYTES, type UserSettings } from "@berth/contract/workspace.ts";
 import { readBody } from "../bounded-io/read-body.ts";
 import { MINUTE, type Clock } from "../clock.ts";
+import { createTokenBuckets, takeToken } from "../fairness/token-bucket.ts";
 import type { CachedSession } from "./access/session-cache.ts";
 import { sendJson } from "./requests/reply.ts";
 
@@ -23,23 +24,16 @@ export interface UserSettingsRoute {
   handle(cached: CachedSession, request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-const WRITES_PER_MINUTE = 60;
-const MAX_COUNTED = 10_000;
+// Of one user.
+const WRITES = { capacity: 60, fillMs: MINUTE };
 
 // GET and PUT /workspace/{sandboxId}/settings: the settings of the user whom the session belongs to.
 export function createUserSettings({ store, clock }: { store: SettingsStore; clock: Pick<Clock, "now"> }): UserSettingsRoute {
-  // How often each user wrote in the current minute, because every write costs a commit.
-  let writes = new Map<string, number>();
-  let minute = 0;
+  // Every write costs a commit.
+  const bucketOf = createTokenBuckets<string>(() => clock.now());
 
   function countWrite({ partnerId, externalUserId }: SettingsOwner): void {
-    const now = Math.floor(clock.now() / MINUTE);
-    if (now !== minute || writes.size >= MAX_COUNTED) writes = new Map();
-    minute = now;
-    const key = JSON.stringify([partnerId, externalUserId]);
-    const count = (writes.get(key) ?? 0) + 1;
-    writes.set(key, count);
-    if (count > WRITES_PER_MINUTE) throw new AppError("rate_limited");
+    if (!takeToken(bucketOf(JSON.stringify([partnerId, externalUserId]), WRITES))) throw new AppError("rate_limited");
   }
 
   return {

@@ -1,6 +1,6 @@
 import { AppError, MAX_USAGE_ROWS, type Usage, type UsageReport } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
-import { createKeyedLock } from "../event-loop/keyed-lock.ts";
+import { createKeyedLock } from "../fairness/keyed-lock.ts";
 import type { Store } from "../store/open.ts";
 import { readUsage, TooManyRows } from "../store/usage/report.ts";
 import { emptyRow, type Measured, type UsageRow } from "../store/usage/usage-row.ts";

@@ -9,7 +9,7 @@ import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary, TakenSnapshot } from "../driver.ts";
 import { daemonBuild } from "../host/daemon-build.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
-import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
+import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { coverVolumes, describeContainer, LABEL } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
 import { createEngine } from "./engine.ts";

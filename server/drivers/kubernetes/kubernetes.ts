@@ -4,7 +4,7 @@ import { MINUTE, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver, SandboxCondition } from "../driver.ts";
-import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
+import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { awaitGone } from "./await-pod.ts";
 import { chooseWorkloadKind, mayHaveClaims } from "./cluster-features.ts";
 import { connectCluster, type ConnectOptions } from "./cluster/connect.ts";

@@ -7,7 +7,7 @@ import type { Log } from "../../log.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver, SandboxSummary } from "../driver.ts";
 import { daemonBuild } from "../host/daemon-build.ts";
-import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
+import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
 import { createContainers } from "./containers.ts";
 import { ROOTS_DIR } from "./probe.ts";

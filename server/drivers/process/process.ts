@@ -14,7 +14,7 @@ import { createFolderSnapshots } from "../host/disks/folder-snapshots.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/process-table.ts";
 import { mustRun, PLAIN_PATH } from "../host/run.ts";
-import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
+import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { createLinkedVolumes } from "./linked-volumes.ts";
 import { cpuMsOf, memoryOf } from "./process-usage.ts";
 import { OTHER_MACHINE, snapshotFlags } from "./snapshot-flags.ts";

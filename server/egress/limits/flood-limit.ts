@@ -1,3 +1,5 @@
+import { createTokenBucket, takeToken } from "../../fairness/token-bucket.ts";
+
 // Limits how much work per second a sandbox can cause. Each connection counts as one, and so does each further request on it.
 // All traffic from a sandbox to the server is counted here, which bounds its share of the event loop.
 export interface FloodLimit {
@@ -16,17 +18,17 @@ export interface FloodLimitOptions {
 
 export function createFloodLimit({ maxPerSecond, restMs, nowMs = () => performance.now() }: FloodLimitOptions): FloodLimit {
   const listeners: (() => void)[] = [];
-  let windowEndMs = 0;
+  const bucket = createTokenBucket({ capacity: maxPerSecond, fillMs: 1_000 }, nowMs);
   let restEndMs = 0;
-  let taken = 0;
   return {
     restMs,
     take() {
-      const timeMs = nowMs();
-      if (timeMs < restEndMs) return false;
-      if (timeMs >= windowEndMs) [windowEndMs, taken] = [timeMs + 1_000, 0];
-      if (++taken <= maxPerSecond) return true;
-      [restEndMs, windowEndMs] = [timeMs + restMs, 0];
+      const now = bucket();
+      if (now.filledAtMs < restEndMs) return false;
+      if (takeToken(now)) return true;
+      restEndMs = now.filledAtMs + restMs;
+      // After the rest it starts again.
+      now.tokens = maxPerSecond;
       for (const listener of listeners) listener();
       return false;
     },

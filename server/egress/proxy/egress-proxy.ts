@@ -4,9 +4,10 @@ import type { Duplex } from "node:stream";
 import { endSocket } from "../../bounded-io/end-socket.ts";
 import type { ConnectionBoundary, CoverableStream } from "../../faults/connection-boundary.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
+import { sendRefusal } from "../../forwarding/send-refusal.ts";
 import { dialTarget, type DialOptions, type Refusal } from "./dial-target.ts";
 import type { FloodLimit } from "../limits/flood-limit.ts";
-import { forwardRequest, refusalBytes, sendText } from "./forward.ts";
+import { forwardRequest, refusalBytes } from "./forward.ts";
 import { relayTunnel } from "./relay-tunnel.ts";
 import { refuseTarget } from "../policy/policy.ts";
 import type { Target } from "../policy/target.ts";
@@ -117,20 +118,20 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     const url = request.url ?? "/";
     if (url.startsWith("/")) {
       if (onRelay?.(request, response)) return;
-      return sendRefusal(request, response, { status: 404, reason: "this is the egress proxy of a sandbox, not a web server" });
+      return refuseRequest(request, response, { status: 404, reason: "this is the egress proxy of a sandbox, not a web server" });
     }
     const target = check(parseAbsolute(url));
-    if (isRefusal(target)) return sendRefusal(request, response, target);
+    if (isRefusal(target)) return refuseRequest(request, response, target);
     const outer = await openConnection(target, response, boundary);
-    if (isRefusal(outer)) return sendRefusal(request, response, outer);
+    if (isRefusal(outer)) return refuseRequest(request, response, outer);
     if (response.destroyed) return void outer.destroy();
     await forwardRequest({ request, response, target, outer, boundary });
   }
 
   // A refusal is the last answer on its connection: requests pipelined after it are ignored.
-  function sendRefusal({ socket }: IncomingMessage, response: ServerResponse, { status, reason }: Refusal): void {
+  function refuseRequest({ socket }: IncomingMessage, response: ServerResponse, { status, reason }: Refusal): void {
     refused.add(socket);
-    sendText(response, status, reason);
+    sendRefusal(response, status, reason);
   }
 
   // The listener has counted the connection, and with it the first request.

@@ -2,6 +2,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:ht
 import { pipeline, type Duplex } from "node:stream";
 import { discardUnreadBody, endToEndHeaders } from "@berth/contract/forwarding.ts";
 import type { ConnectionBoundary } from "../../faults/connection-boundary.ts";
+import { sendRefusal } from "../../forwarding/send-refusal.ts";
 import { sendUpstream } from "../../forwarding/send-upstream.ts";
 import type { Refusal } from "./dial-target.ts";
 import type { AbsoluteTarget } from "../policy/target.ts";
@@ -25,13 +26,8 @@ export async function forwardRequest({ request, response, target, outer, boundar
     response.writeHead(answer.statusCode, endToEndHeaders(answer.headers));
     pipeline(answer, response, () => discardUnreadBody(request));
   } catch {
-    sendText(response, 502, `${target.host} closed the connection`);
+    sendRefusal(response, 502, `${target.host} closed the connection`);
   }
-}
-
-export function sendText(response: ServerResponse, status: number, reason: string): void {
-  if (response.headersSent) return void response.destroy();
-  response.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" }).end(`berth: ${reason}\n`);
 }
 
 // A refusal as the bytes of an HTTP answer, for CONNECT.

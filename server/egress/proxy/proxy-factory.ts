@@ -4,8 +4,9 @@ import type { EgressPolicy, SandboxId } from "@berth/contract";
 import { MINUTE, type Clock } from "../../clock.ts";
 import { createFairTurns } from "../../event-loop/fair-turns.ts";
 import { createPace } from "../../event-loop/pace.ts";
+import { createFairShare } from "../../fairness/fair-share.ts";
+import { createTokenBucket, takeToken } from "../../fairness/token-bucket.ts";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
-import { createFairShare } from "../limits/fair-share.ts";
 import type { Log } from "../../log.ts";
 import { parseAllowances } from "../policy/allowances.ts";
 import { allowingRule } from "../policy/policy.ts";
@@ -62,7 +63,7 @@ export interface SandboxProxy {
   serve(socket: Socket): void;
 }
 
-const MAX_LOGGED_REFUSALS_PER_MINUTE = 30;
+const LOGGED_REFUSALS = { capacity: 30, fillMs: MINUTE };
 // Names that are being resolved: for all sandboxes together, and for one.
 const MAX_QUERIES = 1024;
 const MAX_QUERIES_PER_SANDBOX = 64;
@@ -129,11 +130,8 @@ export function createProxyFactory(
 
 // Limits the log: a sandbox can cause any number of refusals.
 function createRefusalLog(log: Log, sandboxId: SandboxId, nowMs: () => number) {
-  let minute = 0;
-  let logged = 0;
+  const bucket = createTokenBucket(LOGGED_REFUSALS, nowMs);
   return (target: Target | undefined, reason: string) => {
-    const currentMinute = Math.floor(nowMs() / MINUTE);
-    if (currentMinute !== minute) [minute, logged] = [currentMinute, 0];
-    if (logged++ < MAX_LOGGED_REFUSALS_PER_MINUTE) log.warn("egress.refused", { sandboxId, ...target, reason });
+    if (takeToken(bucket())) log.warn("egress.refused", { sandboxId, ...target, reason });
   };
 }

@@ -1,6 +1,5 @@
 import type { FastifyReply } from "fastify";
 import { AppError } from "@berth/contract";
-import { MINUTE } from "../../clock.ts";
 
 // A token bucket per API key. A full bucket holds the tokens of one minute and refills evenly. Every reply reports the
 // remaining tokens in the header fields of draft-ietf-httpapi-ratelimit-headers-11.
@@ -31,15 +30,6 @@ export function applyAllowance(
   reply.header("ratelimit", `"default";r=${remaining};t=${resetSeconds}`);
   return allowed ? undefined : new AppError("rate_limited", { retryAfterSeconds: resetSeconds });
 }
-
-export interface Bucket {
-  tokens: number;
-  updatedAt: number;
-}
-
-// The tokens after refilling, at most a full bucket. A clock that goes back adds nothing.
-export const refill = ({ tokens, updatedAt }: Bucket, perMinute: number, nowMs: number): number =>
-  Math.min(perMinute, tokens + (Math.max(0, nowMs - updatedAt) * perMinute) / MINUTE);
 
 export const granted = (tokensLeft: number, perMinute: number): Allowance => ({ allowed: true, ...remainder(tokensLeft, perMinute) });
 

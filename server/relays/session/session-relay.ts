@@ -2,18 +2,19 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { SandboxId, Template } from "@berth/contract";
 import { discardUnreadBody } from "@berth/contract/forwarding.ts";
+import { createFairShare } from "../../fairness/fair-share.ts";
 import { createConnectionBoundary } from "../../faults/connection-boundary.ts";
 import { limitBytes } from "../../forwarding/limit-bytes.ts";
+import { sendRefusal } from "../../forwarding/send-refusal.ts";
 import { sendUpstream } from "../../forwarding/send-upstream.ts";
 import type { Log } from "../../log.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Relay, RelayCaller } from "../relays.ts";
 import { createSandboxTokens } from "../sandbox-tokens.ts";
-import { createConcurrency } from "./concurrency.ts";
 import { gitTarget } from "./git-target.ts";
 import { answerHeaders, upstreamHeaders } from "./relay-headers.ts";
 import { explainGitAnswer, locationFor } from "./relay-answer.ts";
-import { RelayRefusal, sendRefusal } from "./relay-refusal.ts";
+import { RelayRefusal } from "./relay-refusal.ts";
 import { relayTarget, type RelayTarget } from "./relay-target.ts";
 import { connectUpstream, type DialUpstream } from "./upstream-connection.ts";
 
@@ -81,14 +82,15 @@ const GIT = "git";
 export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
   const { find, onRelayed = () => {}, dial, secrets, log, idleTimeoutMs = 5 * MINUTE_MS, maxBytes = 8 * GIB } = deps;
   const tokens = createSandboxTokens(secrets, "relay");
-  const concurrency = createConcurrency(MAX_CONCURRENT);
+  const slots = createFairShare<SandboxId>({ maxPerHolder: MAX_CONCURRENT });
   const tooLarge = () => new RelayRefusal(413, "The transfer is too large.");
   const byteLimit = { maxBytes, tooLarge, cut: () => new Error("The connection was closed") };
 
   async function relay(request: IncomingMessage, response: ServerResponse, caller: RelayCaller): Promise<void> {
     const [prefix = "", token = "", name = ""] = PATH.exec(request.url ?? "") ?? [];
     if (prefix === "" || !tokens.check(caller.sandboxId, token)) throw new RelayRefusal(403, "This address is not valid in this sandbox.");
-    using _slot = concurrency.take(caller.sandboxId);
+    using slot = slots.take(caller.sandboxId);
+    if (!slot) throw new RelayRefusal(429, "Too many requests of this sandbox are relayed at once. Try again in a moment.");
     const { partnerId, relays } = await find(caller.sandboxId);
     const found = relays.find((one) => one.name === name);
     if (!found) throw new RelayRefusal(404, `This sandbox has no relay ${name}.`);
@@ -134,7 +136,7 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
       relay(request, response, caller).catch((error: unknown) => {
         const refusal = error instanceof RelayRefusal ? error : new RelayRefusal(502, "The connection to the server was lost.");
         if (!response.writableFinished) log.warn("relay.refused", { sandboxId, relay: nameIn(request), reason: refusal.message });
-        sendRefusal(response, refusal);
+        sendRefusal(response, refusal.status, refusal.message);
       });
     },
     access(sandboxId, template, relays) {

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isSandboxId, type SandboxId } from "@berth/contract";
 import { readFileIfExists } from "../../bounded-io/read-small-file.ts";
-import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
+import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import type { Log } from "../../log.ts";
 import { isPartnerSession, type PartnerSession, type Session } from "../../store/sessions/session.ts";
 import type { NewOwner } from "../../store/sessions/write.ts";

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, isVolumeId, type VolumeId } from "@berth/contract";
-import { createKeyedLock } from "../../../event-loop/keyed-lock.ts";
+import { createKeyedLock } from "../../../fairness/keyed-lock.ts";
 import type { DriverVolumes, SandboxVolume } from "../../driver.ts";
 import { findMounts, isMounted, readMountPoints, unmount } from "../mounts.ts";
 import { mustRun } from "../run.ts";

@@ -1,3 +1,5 @@
+import { addCount, type HolderCounts } from "../../../fairness/holder-counts.ts";
+
 // Limits how many lanes send at the same time. A receiver can occupy a lane for as long as an attempt lasts, so there is a limit
 // for all partners, for each partner and for each endpoint.
 
@@ -23,8 +25,8 @@ export interface LaneEndpoint {
 }
 
 export function createLaneSlots(): LaneSlots {
-  const partners = new Map<string, number>();
-  const endpoints = new Map<string, number>();
+  const partners: HolderCounts<string> = new Map();
+  const endpoints: HolderCounts<string> = new Map();
   let total = 0;
 
   const ofPartner = (id: string): number => partners.get(id) ?? 0;
@@ -39,19 +41,13 @@ export function createLaneSlots(): LaneSlots {
     },
     take({ id, partner_id }) {
       total++;
-      add(partners, partner_id, 1);
-      add(endpoints, id, 1);
+      addCount(partners, partner_id, 1);
+      addCount(endpoints, id, 1);
       return () => {
         total--;
-        add(partners, partner_id, -1);
-        add(endpoints, id, -1);
+        addCount(partners, partner_id, -1);
+        addCount(endpoints, id, -1);
       };
     },
   };
-}
-
-function add(counts: Map<string, number>, key: string, change: number): void {
-  const count = (counts.get(key) ?? 0) + change;
-  if (count === 0) counts.delete(key);
-  else counts.set(key, count);
 }

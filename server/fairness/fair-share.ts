@@ -1,3 +1,5 @@
+import { addCount, type HolderCounts } from "./holder-counts.ts";
+
 // Slots of a bounded resource, shared so that no holder can take all of them. A holder may have as many slots as are still
 // free: a single holder gets half of them, each of n greedy holders one of n + 1 equal parts, and one part stays free for the
 // next. Network switches call this "dynamic thresholds".
@@ -7,33 +9,29 @@ export interface FairShare<Holder> {
 }
 
 export interface FairShareOptions {
-  total: number;
+  // Absent: there are any number of slots, and only the bound of each holder counts.
+  total?: number;
   // An upper bound, however many slots are free.
   maxPerHolder: number;
 }
 
-export function createFairShare<Holder>({ total, maxPerHolder }: FairShareOptions): FairShare<Holder> {
-  const held = new Map<Holder, number>();
+export function createFairShare<Holder>({ total = Infinity, maxPerHolder }: FairShareOptions): FairShare<Holder> {
+  const held: HolderCounts<Holder> = new Map();
   let free = total;
-
-  function release(holder: Holder): void {
-    const left = (held.get(holder) ?? 1) - 1;
-    if (left === 0) held.delete(holder);
-    else held.set(holder, left);
-    free++;
-  }
 
   return {
     take(holder) {
       const own = held.get(holder) ?? 0;
       if (own >= maxPerHolder || own >= free) return null;
-      held.set(holder, own + 1);
+      addCount(held, holder, 1);
       free--;
       let released = false;
       return {
         [Symbol.dispose]() {
-          if (!released) release(holder);
+          if (released) return;
           released = true;
+          addCount(held, holder, -1);
+          free++;
         },
       };
     },
