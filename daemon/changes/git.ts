@@ -3,9 +3,9 @@ import type { Readable } from "node:stream";
 import type { Change } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
+import { launchGit } from "../git/process/launch-git.ts";
 import { createRepositories } from "../git/repositories.ts";
 import { readBounded } from "../io/read-bounded.ts";
-import { childProcess } from "../programs/child-process.ts";
 import type { Environment } from "../programs/environment.ts";
 
 // The git operations that the list of changes needs. A repository is the workspace itself or a folder directly below it.
@@ -24,10 +24,11 @@ export interface Git {
 
 // Stands for HEAD before the first commit.
 const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-const TIMEOUT_MS = 15_000;
 const MAX_OUTPUT = 8 * 1024 * 1024;
 
 export function createGit(root: string, environment: Environment): Git {
+  const launch = (repository: string, args: string[]) =>
+    launchGit(["--literal-pathspecs", ...args], { cwd: join(root, repository), environment });
   return {
     repositories: createRepositories(root).list,
     branch: async (repository) => (await run(repository, ["symbolic-ref", "--short", "-q", "HEAD"], [0, 1, 128])).trim() || "detached",
@@ -59,21 +60,6 @@ export function createGit(root: string, environment: Environment): Git {
   async function baseOf(repository: string): Promise<string> {
     const head = await run(repository, ["rev-parse", "-q", "--verify", "HEAD"], [0, 1, 128]);
     return head.trim() || EMPTY_TREE;
-  }
-
-  function launch(repository: string, args: string[]) {
-    // Treat paths literally, and never prompt or wait for a lock.
-    const fixed = ["--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
-    const env = environment.forChild({ GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0" });
-    const child = childProcess().spawn("git", [...fixed, ...args], {
-      cwd: join(root, repository),
-      env,
-      stdio: ["ignore", "pipe", "ignore"],
-      timeout: TIMEOUT_MS,
-      killSignal: "SIGKILL",
-    });
-    child.on("error", () => {});
-    return child;
   }
 
   async function run(repository: string, args: string[], expectedCodes = [0]): Promise<string> {

@@ -2,11 +2,10 @@ import { readdir } from "node:fs/promises";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
+import { launchGit } from "../git/process/launch-git.ts";
 import { readBounded } from "../io/read-bounded.ts";
-import { childProcess } from "../programs/child-process.ts";
 import type { Environment } from "../programs/environment.ts";
 
-const TIMEOUT_MS = 10_000;
 const MAX_NAMES = 10_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
@@ -26,17 +25,7 @@ export function ignoredRoutes({ workspace, environment }: { workspace: Workspace
 }
 
 async function ignoredAmong(names: string[], folder: string, environment: Environment): Promise<string[]> {
-  const git = childProcess().spawn("git", ["-c", "core.fsmonitor=false", "check-ignore", "-z", "--stdin"], {
-    cwd: folder,
-    env: environment.forChild({ GIT_OPTIONAL_LOCKS: "0" }),
-    stdio: ["pipe", "pipe", "ignore"],
-    timeout: TIMEOUT_MS,
-    killSignal: "SIGKILL",
-  });
-  git.on("error", () => {});
-  // Outside a repository, git exits before it has read the names.
-  git.stdin.on("error", () => {});
-  git.stdin.end(names.join("\0"));
+  const git = launchGit(["check-ignore", "-z", "--stdin"], { cwd: folder, environment, stdin: names.join("\0") });
   const output = await readBounded(git.stdout, { maxBytes: MAX_OUTPUT, tooLarge: "There are too many ignored files" });
   return output
     .toString()

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Process } from "@berth/contract/processes.ts";
-import { listNames } from "../io/list-names.ts";
+import { listNames } from "../io/read-or-empty.ts";
 import { replaceFile } from "../io/replace-file.ts";
 
 // Processes on disk, so that a restarted sandbox can say of each that it is lost. One file each, without the output.

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readText } from "../io/read-or-empty.ts";
 
 // The use of this sandbox by its control group; null if the sandbox does not see its control group.
 
@@ -23,19 +23,11 @@ export function readMemoryBytes(): number | null {
 }
 
 function number(file: string): number | null {
-  const text = read(file).trim();
+  const text = readText(file).trim();
   return /^\d+$/.test(text) ? Number(text) : null;
 }
 
 function field(file: string, name: string): number | null {
-  const digits = new RegExp(`^${name} (\\d+)$`, "m").exec(read(file))?.[1];
+  const digits = new RegExp(`^${name} (\\d+)$`, "m").exec(readText(file))?.[1];
   return digits === undefined ? null : Number(digits);
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { listNames } from "../io/list-names.ts";
+import { listNames } from "../io/read-or-empty.ts";
 import { replaceFile, type ReplaceOptions } from "../io/replace-file.ts";
 import type { Ring } from "./ring.ts";
 

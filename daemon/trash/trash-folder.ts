@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isStringArray } from "../http/body.ts";
-import { listNames } from "../io/list-names.ts";
+import { listNames } from "../io/read-or-empty.ts";
 
 export interface TrashLimits {
   // The size of one item, which is everything that was deleted at once.

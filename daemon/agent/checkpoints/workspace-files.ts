@@ -1,12 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GENERATED_FOLDERS, TEMPORARY_PREFIX } from "../../files/walk.ts";
+import { launchGit } from "../../git/process/launch-git.ts";
 import { createRepositories, workspacePath } from "../../git/repositories.ts";
 import { readBounded } from "../../io/read-bounded.ts";
-import { childProcess } from "../../programs/child-process.ts";
 import type { Environment } from "../../programs/environment.ts";
 
-const TIMEOUT_MS = 10_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
 export interface FoundPath {
@@ -40,15 +39,8 @@ export async function listIgnored(root: string, environment: Environment): Promi
   return new Set(found.flat());
 
   async function ignoredIn(repository: string): Promise<string[]> {
-    const args = ["-c", "core.fsmonitor=false", "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"];
-    const git = childProcess().spawn("git", args, {
-      cwd: join(root, repository),
-      env: environment.forChild({ GIT_OPTIONAL_LOCKS: "0" }),
-      stdio: ["ignore", "pipe", "ignore"],
-      timeout: TIMEOUT_MS,
-      killSignal: "SIGKILL",
-    });
-    git.on("error", () => {});
+    const args = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"];
+    const git = launchGit(args, { cwd: join(root, repository), environment });
     const output = await readBounded(git.stdout, { maxBytes: MAX_OUTPUT, tooLarge: "There are too many ignored files" });
     const paths = output.toString().split("\0");
     return paths.filter((path) => path !== "").map((path) => workspacePath(repository, path.replace(/\/$/, "")));

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
-import { listNames } from "../../io/list-names.ts";
+import { listNames } from "../../io/read-or-empty.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 
 // Saves conversations to disk, one file each, with one line per change. The last line for an item is its current version. A
