@@ -10,7 +10,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: C
   partner: { about: "manage partners, whose backends call the API", load: () => import("./commands/partner.ts") },
   key: { about: "manage the API keys of partners", load: () => import("./commands/key.ts") },
   console: { about: "manage the tokens for signing in to the console", load: () => import("./commands/console.ts") },
-  session: { about: "list, show, copy and destroy sessions", load: () => import("./commands/session.ts") },
+  session: { about: "list, show, copy and destroy sessions, and run commands in them", load: () => import("./commands/session.ts") },
   snapshot: { about: "list, adopt and delete snapshots of sessions", load: () => import("./commands/snapshot.ts") },
   top: { about: "show what live sessions use, updated every two seconds", load: () => import("./commands/top.ts") },
   usage: { about: "show what the sessions of partners used", load: () => import("./commands/usage.ts") },
@@ -39,12 +39,12 @@ Settings are environment variables (BERTH_PORT, BERTH_DATA_DIR, …): see docs/c
 --json.
 `;
 
-// Returns the exit code: 0 for success, 1 for a failure, 2 for invalid usage.
+// Returns the exit code: 0 for success, 1 for a failure, 2 for invalid usage, or that of a program that the command has run.
 export async function main(args: string[]): Promise<number> {
   try {
     const program = await buildProgram(args);
     await program.parseAsync(args, { from: "user" });
-    return 0;
+    return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     return reportFailure(error, { json: args.includes("--json") });

@@ -41,6 +41,7 @@ export type { Collected } from "./sandbox/exec.ts";
 export type { Events } from "./events.ts";
 export type { Keys } from "./keys.ts";
 export type { Files } from "./sandbox/files.ts";
+export type { Process, Processes } from "./sandbox/processes.ts";
 export type { Paged } from "./http/paging.ts";
 export type { CallOptions, ForkResult, ForkSessions, PendingSession, Session, Sessions } from "./sessions.ts";
 export type { Volumes } from "./volumes.ts";

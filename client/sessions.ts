@@ -3,6 +3,7 @@ import { readJson, type Transport } from "./http/transport.ts";
 import { createAgent, type Agent } from "./sandbox/agent.ts";
 import { exec, execStream, type Collected } from "./sandbox/exec.ts";
 import { createFiles, type Files } from "./sandbox/files.ts";
+import { createProcesses, type Processes } from "./sandbox/processes.ts";
 import { sessionForUser } from "./session-for-user.ts";
 import type {
   CreateSession,
@@ -74,6 +75,7 @@ export interface Session extends SessionData {
 
   exec(command: string | string[], options?: Collected): Promise<ExecResult>;
   execStream(command: string | string[], options?: ExecOptions): AsyncGenerator<ExecEvent>;
+  readonly processes: Processes;
   readonly files: Files;
   readonly agent: Agent;
 }
@@ -168,6 +170,7 @@ export function createSessions(send: Transport): Sessions {
       snapshot: ({ name, ...options } = {}) => post<SnapshotData>("snapshots", { name }, options),
       exec: (command, options) => exec(send, session.sandboxUrl, command, options),
       execStream: (command, options) => execStream(send, session.sandboxUrl, command, options),
+      processes: createProcesses(send, sandboxUrl),
       files: createFiles(send, sandboxUrl),
       agent: createAgent(send, sandboxUrl),
     };

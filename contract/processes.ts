@@ -63,7 +63,7 @@ export const OUTPUT_HEADERS = {
 
 export type ProcessStream = "stdout" | "stderr";
 
-// The `data` of an event; `event:` has its type.
+// The `data:` of a server-sent event.
 export type ProcessEvent =
   | { type: "output"; stream: ProcessStream; data: string }
   // This many bytes were dropped before the client has read them.

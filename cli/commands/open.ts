@@ -1,8 +1,8 @@
 import { Command, Option } from "commander";
-import { DEFAULT_TEMPLATE, type LaunchUrl, type Session, type Source } from "@berth/contract";
+import { DEFAULT_TEMPLATE, type Source } from "@berth/contract";
 import { readFileIfExists } from "@berth/server/bounded-io/read-small-file.ts";
 import { parseIdleTimeout, type Limit } from "../arguments.ts";
-import { openCaller } from "../installation/server-call.ts";
+import { withServer } from "../installation/server-call.ts";
 import { openInBrowser } from "../terminal/browser.ts";
 import { facts, show } from "../terminal/output.ts";
 import { style } from "../terminal/style.ts";
@@ -37,18 +37,22 @@ function build(): Command {
 
 // Creates a session of the partner `demo` through the running server, like a partner's backend.
 async function open(options: Options): Promise<void> {
-  const call = await openCaller();
   const { idleTimeout } = options;
-  const { sessionId } = await call<Session>("/api/b2b/sessions", {
+  const request = {
     externalUserId: options.user,
     template: options.template,
     ...(options.autoResume && { autoResume: true }),
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout === "none" ? null : idleTimeout }),
     ...(options.git !== undefined && { source: { git: await readGitSource(options.git, options) } }),
+  };
+  await withServer(async ({ sessions }) => {
+    const session = await sessions.create(request);
+    const { url, expiresAt } = await session.launchUrl(options.role && { role: options.role });
+    print(options, { sessionId: session.sessionId, url, expiresAt });
   });
-  const { url, expiresAt } = await call<LaunchUrl>(`/api/b2b/sessions/${sessionId}/launch-url`, {
-    ...(options.role && { role: options.role }),
-  });
+}
+
+function print(options: Options, { sessionId, url, expiresAt }: { sessionId: string; url: string; expiresAt: number }): void {
   const isOpened = options.json ? false : openInBrowser(url);
   const minutes = Math.round((expiresAt - Date.now()) / 60_000);
   const hint = isOpened ? "It opens in your browser." : `Open the link in a browser within ${minutes} minutes.`;

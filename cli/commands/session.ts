@@ -10,6 +10,7 @@ import { withStore, type Context } from "../context.ts";
 import { forkSession, takeSnapshot } from "../sessions/copy-session.ts";
 import { getSession, markSession, STEP_WAIT_MS } from "../sessions/mark-session.ts";
 import { recover } from "../sessions/recover-session.ts";
+import { processCommands } from "../sessions/session-processes.ts";
 import { setupText, sourceText } from "../sessions/setup-text.ts";
 import { clean, cut, facts, isoOf, noteMore, orDash, relative, show, state, table } from "../terminal/output.ts";
 
@@ -84,6 +85,7 @@ function build(): Command {
       .option("--json", "print JSON")
       .action(destroy),
   );
+  for (const one of processCommands()) group.addCommand(one);
   return group;
 }
 

@@ -1,16 +1,18 @@
 import { join } from "node:path";
-import type { ErrorBody } from "@berth/contract";
+import { type Berth, BerthError, ConnectionError, createBerth, TimeoutError } from "@berth/client";
 import { readFileIfExists } from "@berth/server/bounded-io/read-small-file.ts";
 import type { Config } from "@berth/server/config/config.ts";
 import { DEMO_KEY_FILE, DEMO_PARTNER } from "@berth/server/keys/seed.ts";
 import { readSettings } from "./settings.ts";
 
-export type ServerCall = <T>(path: string, body?: object) => Promise<T>;
-
-// Calls the API of the running server, like the backend of a partner: with BERTH_API_KEY, or with the key of the partner `demo`.
-export async function openCaller(): Promise<ServerCall> {
+// Works with the API of the running server, like the backend of a partner: with BERTH_API_KEY, or with the key of the partner `demo`.
+export async function withServer(work: (berth: Berth & { baseUrl: string }) => Promise<void>): Promise<void> {
   const config = await readSettings();
-  return caller(addressOf(config), await readKey(config));
+  const baseUrl = addressOf(config);
+  const apiKey = await readKey(config);
+  await fetch(`${baseUrl}/healthz`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) }).catch((error: unknown) => fail(baseUrl, error));
+  const berth = createBerth({ apiKey, baseUrl, timeoutMs: CALL_TIMEOUT_MS, maxRetries: 0 });
+  await work({ ...berth, baseUrl }).catch((error: unknown) => fail(baseUrl, error));
 }
 
 // The server may listen on all addresses; it is on this machine in any case.
@@ -31,23 +33,16 @@ async function readKey({ apiKey, dataDir }: Config): Promise<string> {
 const HEALTH_TIMEOUT_MS = 10_000;
 const CALL_TIMEOUT_MS = 150_000;
 
-const caller =
-  (base: string, key: string) =>
-  async <T>(path: string, body?: object): Promise<T> => {
-    const fail = (cause: unknown) => {
-      if (cause instanceof Error && cause.name === "TimeoutError")
-        throw new Error(`The server at ${base} does not answer. Look at its log; \`berth down --force\` ends it if it hangs.`, { cause });
-      throw new Error(`No server answers at ${base}. Start it with \`berth serve\`, or set BERTH_PORT to its port.`, { cause });
-    };
-    await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) }).catch(fail);
-    const response = await fetch(`${base}${path}`, {
-      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body && { body: JSON.stringify(body) }),
-    }).catch(fail);
-    const reply = (await response.json()) as T & ErrorBody;
-    if (response.ok) return reply;
-    const faults = reply.details?.map(({ field, message }) => `${field}: ${message}`).join(", ");
-    throw new Error(`The server answered ${response.status}: ${reply.error}${faults ? ` (${faults})` : ""}.`);
-  };
+function fail(base: string, error: unknown): never {
+  if (error instanceof BerthError && error.status !== undefined) {
+    const faults = error.details?.map(({ field, message }) => `${field}: ${message}`).join(", ");
+    throw new Error(`The server answered ${error.status}: ${error.message}${faults ? ` (${faults})` : ""}.`, { cause: error });
+  }
+  if (error instanceof TimeoutError || (error instanceof Error && error.name === "TimeoutError"))
+    throw new Error(`The server at ${base} does not answer. Look at its log; \`berth down --force\` ends it if it hangs.`, {
+      cause: error,
+    });
+  if (error instanceof ConnectionError || error instanceof TypeError)
+    throw new Error(`No server answers at ${base}. Start it with \`berth serve\`, or set BERTH_PORT to its port.`, { cause: error });
+  throw error;
+}

@@ -23,6 +23,45 @@ export interface ExecResult {
   timedOut: boolean;
 }
 
+export interface ProcessOptions {
+  // Relative to the workspace.
+  cwd?: string;
+  env?: Record<string, string>;
+  // With a pseudo-terminal of this size.
+  pty?: { cols: number; rows: number };
+  // Whether `write` is possible.
+  stdin?: boolean;
+  // The process is killed after this time. A pause does not count.
+  timeoutMs?: number;
+  // For people, in lists and events.
+  name?: string;
+}
+
+export interface ProcessData {
+  id: string;
+  name: string | null;
+  command: string | string[];
+  cwd: string;
+  pty: boolean;
+  pid: number;
+  // `lost`: the sandbox was stopped while it ran.
+  status: "running" | "exited" | "lost";
+  exitCode: number | null;
+  signal: string | null;
+  timedOut: boolean;
+  startedAt: string;
+  endedAt: string | null;
+  outputBytes: number;
+  // How many of the oldest bytes are no longer kept.
+  droppedBytes: number;
+}
+
+export type ProcessEvent =
+  | { type: "output"; stream: "stdout" | "stderr"; data: string }
+  // This many bytes were dropped before they were read.
+  | { type: "dropped"; bytes: number }
+  | { type: "end"; process: ProcessData };
+
 export interface FileEntry {
   name: string;
   type: "file" | "folder" | "link" | "other";

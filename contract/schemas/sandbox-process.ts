@@ -53,7 +53,7 @@ export const ProcessList = named("ProcessList", {
 export const ProcessEvent = Type.Union(
   [
     Type.Object({
-      type: Type.Literal("output", describe("The type is in the field `event:`.")),
+      type: Type.Literal("output", describe("The program has written something.")),
       stream,
       data: Type.String(describe("A piece of the output; with `encoding=base64` its bytes.")),
     }),

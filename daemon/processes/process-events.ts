@@ -42,8 +42,8 @@ interface Numbered {
   event: ProcessEvent;
 }
 
-function send(response: ServerResponse, { id, event: { type, ...data } }: Numbered): boolean {
-  return response.write(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+function send(response: ServerResponse, { id, event }: Numbered): boolean {
+  return response.write(`id: ${id}\ndata: ${JSON.stringify(event)}\n\n`);
 }
 
 // `120` or, with the first bytes of a character of a stream, `120.stdout-e282`.

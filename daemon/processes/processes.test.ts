@@ -23,8 +23,7 @@ const isAlive = (pid: number) => existsSync(join("/proc", String(pid)));
 
 interface SentEvent {
   id: string;
-  event: string;
-  data: { stream?: string; data?: string; bytes?: number; process?: Process };
+  data: { type: string; stream?: string; data?: string; bytes?: number; process?: Process };
 }
 
 // Reads events until `isEnough`, and disconnects.
@@ -42,8 +41,8 @@ async function events(
     const parts = (text + chunk).split("\n\n");
     text = parts.pop() ?? "";
     for (const part of parts.filter((one) => !one.startsWith(":"))) {
-      const [, eventId = "", event = "", data = "{}"] = /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(part) ?? [];
-      seen.push({ id: eventId, event, data: JSON.parse(data) as SentEvent["data"] });
+      const [, eventId = "", data = "{}"] = /^id: (.*)\ndata: (.*)$/.exec(part) ?? [];
+      seen.push({ id: eventId, data: JSON.parse(data) as SentEvent["data"] });
       if (isEnough(seen.at(-1)!)) return (response.destroy(), seen);
     }
   }
@@ -52,7 +51,7 @@ async function events(
 
 const textOf = (list: SentEvent[], stream?: string) =>
   list
-    .filter(({ event, data }) => event === "output" && (stream === undefined || data.stream === stream))
+    .filter(({ data }) => data.type === "output" && (stream === undefined || data.stream === stream))
     .map(({ data }) => data.data)
     .join("");
 
@@ -154,7 +153,7 @@ describe("the events of a process", () => {
     });
     const all = await events(id);
     expect([textOf(all, "stdout"), textOf(all, "stderr")]).toEqual(["grüße", "XY"]);
-    expect(all.at(-1)).toMatchObject({ id: "end", event: "end", data: { process: { id, exitCode: 0 } } });
+    expect(all.at(-1)).toMatchObject({ id: "end", data: { type: "end", process: { id, exitCode: 0 } } });
     for (const [at, { id: lastId }] of all.slice(0, -1).entries()) {
       const rest = await events(id, lastId);
       expect(textOf(all.slice(0, at + 1), "stdout") + textOf(rest, "stdout")).toBe("grüße");
@@ -162,7 +161,7 @@ describe("the events of a process", () => {
     }
     const again = await daemon.fetch(`/processes/${id}/events`, { headers: { "last-event-id": "end" } });
     expect(again.status).toBe(204);
-    const encoded = (await events(id, undefined, undefined, "?encoding=base64")).filter(({ event }) => event === "output");
+    const encoded = (await events(id, undefined, undefined, "?encoding=base64")).filter(({ data }) => data.type === "output");
     expect(Buffer.concat(encoded.map(({ data }) => Buffer.from(data.data ?? "", "base64"))).toString("latin1")).toHaveLength(9);
     expect((await daemon.fetch(`/processes/${id}/events`, { headers: { "last-event-id": "3.else" } })).status).toBe(400);
   });
@@ -173,7 +172,7 @@ describe("the events of a process", () => {
     const { droppedBytes } = await get(id);
     expect(droppedBytes).toBeGreaterThan(3_900_000);
     const all = await events(id);
-    expect(all[0]).toMatchObject({ event: "dropped", data: { bytes: droppedBytes } });
+    expect(all[0]).toMatchObject({ data: { type: "dropped", bytes: droppedBytes } });
     expect(textOf(all)).toHaveLength(5_000_006 - droppedBytes);
     expect(textOf(all).endsWith("x\nlast\n")).toBe(true);
     const { headers } = await output(id, "?offset=5");
@@ -210,7 +209,7 @@ describe("for the server", () => {
       [running.id, "lost"],
     ]);
     expect(after[0]).toEqual(entries[0]);
-    expect((await events(running.id)).map(({ event }) => event)).toEqual(["end"]);
+    expect((await events(running.id)).map(({ data }) => data.type)).toEqual(["end"]);
     await recorded();
     expect((await outbox()).entries).toEqual([]);
   });

@@ -2,13 +2,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EventList, Session } from "@berth/contract";
 import type { Process } from "@berth/contract/processes.ts";
-import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { createBerth, type Berth as Client } from "../../client/index.ts";
+import { startBerth, type Berth as Server } from "../support/servers/berth.ts";
+import { runCli } from "../support/servers/cli.ts";
 import { isHibernated } from "../support/servers/is-hibernated.ts";
 
-let berth: Berth;
+let berth: Server;
 let session: Session;
+let client: Client;
 beforeAll(async () => {
   berth = await startBerth();
+  client = createBerth({ apiKey: berth.key, baseUrl: berth.url });
   session = await berth.api.create();
 });
 afterAll(() => berth[Symbol.asyncDispose]());
@@ -58,32 +62,42 @@ test("a process that ends while the server is down is reported by the next one",
   await expect.poll(() => ends(id), { timeout: 10_000 }).toHaveLength(1);
 });
 
-test("a stream of events breaks with a pause and continues without loss", async () => {
-  const { id } = await start({ command: "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done" });
-  const read = async (lastId: string | null, count: number) => {
-    const answer = await fetch(`${berth.url}${processes(`/${id}/events`)}`, {
-      headers: { authorization: `Bearer ${berth.key}`, ...(lastId && { "last-event-id": lastId }) },
-    });
-    expect(answer.headers.get("content-type")).toContain("text/event-stream");
-    const events: { id: string; event: string; data: { data?: string } }[] = [];
-    let text = "";
-    for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
-      const parts = (text + chunk).split("\n\n");
-      text = parts.pop() ?? "";
-      for (const part of parts) {
-        const [, eventId = "", event = "", data = "{}"] = /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(part) ?? [];
-        events.push({ id: eventId, event, data: JSON.parse(data) as { data?: string } });
-      }
-      if (events.length >= count) break;
+test("the client follows a process through a pause, without loss", async () => {
+  const own = await client.sessions.get(session.sessionId);
+  const process = await own.processes.start("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done; read line; echo $line", {
+    stdin: true,
+  });
+  let text = "";
+  let isPaused = false;
+  for await (const event of process.follow()) {
+    if (event.type === "output") text += event.data;
+    if (event.type === "end") expect(event.process).toMatchObject({ id: process.id, exitCode: 0 });
+    if (text.startsWith("1\n2\n") && !isPaused) {
+      isPaused = true;
+      await change("pause");
+      await change("resume");
     }
-    return events;
-  };
-  const first = await read(null, 2);
-  await change("pause");
-  await change("resume");
-  const rest = await read(first.at(-1)!.id, Infinity);
-  expect([...first, ...rest].map(({ data }) => data.data ?? "").join("")).toBe("1\n2\n3\n4\n5\n6\n7\n8\n");
-  expect(rest.at(-1)?.event).toBe("end");
+    if (text.endsWith("8\n")) await process.write("bye\n");
+  }
+  expect(text).toBe("1\n2\n3\n4\n5\n6\n7\n8\nbye\n");
+  expect(await process.read({ offset: 16 })).toMatchObject({ text: "bye\n", next: 20, droppedBytes: 0 });
+  expect(await process.wait()).toMatchObject({ status: "exited", exitCode: 0 });
+  expect((await own.processes.list()).map(({ id }) => id)).toContain(process.id);
+  const endless = await own.processes.start(["sleep", "600"]);
+  await endless.signal("SIGTERM");
+  expect(await endless.wait()).toMatchObject({ signal: "SIGTERM" });
+  await endless.remove();
+  await expect(own.processes.get(endless.id)).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("the command line starts a process, shows it, and exits with its code", async () => {
+  const cli = (...args: string[]) => runCli(berth, "session", ...args);
+  const id = session.sessionId;
+  expect(await cli("run", id, "echo out; echo err >&2; exit 4")).toEqual({ code: 4, stdout: "out\n", stderr: "err\n" });
+  const started = (await cli("run", id, "--detach", "--name", "server", "--", "sleep", "600")).stdout.trim();
+  expect((await cli("ps", id)).stdout).toMatch(new RegExp(`^${started} +server +running .* sleep 600$`, "m"));
+  expect(await cli("stop", id, started)).toMatchObject({ code: 0 });
+  expect(await cli("logs", id, started)).toMatchObject({ code: 1, stderr: expect.stringContaining("There is no such process") });
 });
 
 test("a process of a session that is hibernated is lost, and its event says so", async () => {

@@ -1,0 +1,107 @@
+import { BerthError, ConnectionError } from "../http/errors.ts";
+import { serverSentEvents } from "../http/streams.ts";
+import { readJson, type Transport } from "../http/transport.ts";
+import { wait as pause } from "../http/wait.ts";
+import type { ProcessData, ProcessEvent, ProcessOptions } from "../types/sandbox-types.ts";
+
+// Programs that go on without their caller.
+export interface Processes {
+  // A string is run by `sh -c`; an array is executed without a shell.
+  start(command: string | string[], options?: ProcessOptions): Promise<Process>;
+  get(id: string): Promise<Process>;
+  list(): Promise<ProcessData[]>;
+}
+
+export interface Process {
+  readonly id: string;
+  // As it was when this object was made.
+  readonly data: ProcessData;
+  refresh(): Promise<ProcessData>;
+  // Yields the output that is kept, and what follows until the end. A lost connection is opened again, and nothing is repeated.
+  follow(options?: { signal?: AbortSignal }): AsyncGenerator<ProcessEvent>;
+  // The output that is kept, from a byte on. `next` is the offset for the next call.
+  read(options?: { stream?: "stdout" | "stderr"; offset?: number }): Promise<{ text: string; next: number; droppedBytes: number }>;
+  // Resolves when the process has ended, however long that takes.
+  wait(options?: { signal?: AbortSignal }): Promise<ProcessData>;
+  write(input: string | Uint8Array): Promise<void>;
+  closeInput(): Promise<void>;
+  resize(size: { cols: number; rows: number }): Promise<void>;
+  signal(signal: string): Promise<void>;
+  // Ends it, if it runs, and forgets it.
+  remove(): Promise<void>;
+}
+
+const WAIT_MS = 30_000;
+const RETRY_MS = 1000;
+const MAX_TRIES = 30;
+
+export function createProcesses(send: Transport, sandboxUrl: () => string): Processes {
+  const url = (path = "") => `${sandboxUrl()}/processes${path}`;
+
+  function handle(data: ProcessData): Process {
+    const own = (path = "") => url(`/${data.id}${path}`);
+    const post = async (path: string, content: { json?: unknown; body?: string | Uint8Array } = {}) =>
+      void (await send({ method: "POST", url: own(path), ...content }));
+
+    async function* follow({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<ProcessEvent> {
+      let lastId: string | undefined;
+      for (let tries = 0; ; tries++) {
+        try {
+          const headers = { accept: "text/event-stream", ...(lastId === undefined ? {} : { "last-event-id": lastId }) };
+          const response = await send({ method: "GET", url: own("/events"), headers, signal, streaming: true });
+          for await (const event of serverSentEvents(response)) {
+            const parsed = JSON.parse(event.data) as ProcessEvent;
+            lastId = event.id;
+            tries = 0;
+            yield parsed;
+            if (parsed.type === "end") return;
+          }
+        } catch (error) {
+          if (signal?.aborted || !mayContinue(error) || tries >= MAX_TRIES) throw error;
+        }
+        await pause(RETRY_MS, signal);
+      }
+    }
+
+    return {
+      id: data.id,
+      data,
+      refresh: () => readJson(send({ method: "GET", url: own() })),
+      follow,
+      async read({ stream, offset } = {}) {
+        const response = await send({ method: "GET", url: own("/output"), query: { stream, offset } });
+        const number = (name: string) => Number(response.headers.get(name));
+        return { text: await response.text(), next: number("x-output-next"), droppedBytes: number("x-output-dropped") };
+      },
+      async wait({ signal } = {}) {
+        for (;;) {
+          const query = { timeoutMs: WAIT_MS };
+          const now = await readJson<ProcessData>(send({ method: "POST", url: own("/wait"), query, signal, repeatable: true }));
+          if (now.status !== "running") return now;
+        }
+      },
+      write: (input) => post("/stdin", { body: input }),
+      closeInput: () => post("/stdin/close"),
+      resize: (size) => post("/resize", { json: size }),
+      signal: (signal) => post("/signal", { json: { signal } }),
+      async remove() {
+        await send({ method: "DELETE", url: own() });
+      },
+    };
+  }
+
+  return {
+    async start(command, options = {}) {
+      const json = { ...(typeof command === "string" ? { command } : { args: command }), ...options };
+      return handle(await readJson(send({ method: "POST", url: url(), json })));
+    },
+    get: async (id) => handle(await readJson(send({ method: "GET", url: url(`/${encodeURIComponent(id)}`) }))),
+    list: async () => (await readJson<{ processes: ProcessData[] }>(send({ method: "GET", url: url() }))).processes,
+  };
+}
+
+// A pause closes the stream. While the session is paused, or the server restarts, the process is still there.
+function mayContinue(error: unknown): boolean {
+  if (!(error instanceof BerthError)) return error instanceof TypeError;
+  return error instanceof ConnectionError || error.code === "session_paused" || (error.status ?? 0) >= 500;
+}
