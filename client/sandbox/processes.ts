@@ -21,7 +21,7 @@ export interface Process {
   follow(options?: { signal?: AbortSignal }): AsyncGenerator<ProcessEvent>;
   // The output that is kept, from a byte on. `next` is the offset for the next call.
   read(options?: { stream?: "stdout" | "stderr"; offset?: number }): Promise<{ text: string; next: number; droppedBytes: number }>;
-  // Resolves when the process has ended, however long that takes.
+  // Resolves when the process has ended, however long that takes. Half a minute of a pause or without a server is not an error.
   wait(options?: { signal?: AbortSignal }): Promise<ProcessData>;
   write(input: string | Uint8Array): Promise<void>;
   closeInput(): Promise<void>;
@@ -74,10 +74,16 @@ export function createProcesses(send: Transport, sandboxUrl: () => string): Proc
         return { text: await response.text(), next: number("x-output-next"), droppedBytes: number("x-output-dropped") };
       },
       async wait({ signal } = {}) {
-        for (;;) {
-          const query = { timeoutMs: WAIT_MS };
-          const now = await readJson<ProcessData>(send({ method: "POST", url: own("/wait"), query, signal, repeatable: true }));
-          if (now.status !== "running") return now;
+        const query = { timeoutMs: WAIT_MS };
+        for (let tries = 0; ; tries++) {
+          try {
+            const now = await readJson<ProcessData>(send({ method: "POST", url: own("/wait"), query, signal, repeatable: true }));
+            if (now.status !== "running") return now;
+            tries = 0;
+          } catch (error) {
+            if (signal?.aborted || !mayContinue(error) || tries >= MAX_TRIES) throw error;
+            await pause(RETRY_MS, signal);
+          }
         }
       },
       write: (input) => post("/stdin", { body: input }),

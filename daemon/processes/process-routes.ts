@@ -1,5 +1,4 @@
 import { constants } from "node:os";
-import { pipeline } from "node:stream/promises";
 import { AppError } from "@berth/contract/errors.ts";
 import { OUTPUT_HEADERS, type ProcessStream } from "@berth/contract/processes.ts";
 import { readJson } from "../http/body.ts";
@@ -44,9 +43,10 @@ export function processRoutes(processes: Processes): Route[] {
     route("GET", "/processes/:id/events", (call) => sendProcessEvents(found(call), call)),
     route("POST", "/processes/:id/stdin", async (call) => {
       const live = running(call);
-      await pipeline(call.request, async (chunks: AsyncIterable<Buffer>) => {
-        for await (const chunk of chunks) if (!live.write(chunk)) await new Promise<void>((resolve) => live.drained(resolve));
-      });
+      // The program may never read it. Then the caller gives up, or ends the program.
+      const gone = new Promise<void>((resolve) => call.response.once("close", resolve));
+      for await (const chunk of call.request as AsyncIterable<Buffer>)
+        if (!live.write(chunk)) await Promise.race([gone, new Promise<void>((resolve) => live.drained(resolve))]);
       call.response.writeHead(204).end();
     }),
     route("POST", "/processes/:id/stdin/close", (call) => {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { idFrom, isAppError, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { LinkNews } from "../../daemon-link/link-news.ts";
+import { createTokenBuckets, fillTimeMs } from "../../fairness/token-bucket.ts";
 import { failpoint } from "../../faults/failpoints.ts";
 import type { Log } from "../../log.ts";
 import { appendEvent } from "../../store/events.ts";
@@ -32,10 +33,11 @@ export interface OutboxWatchDeps {
 
 const WAIT_MS = 30 * SECOND;
 const RETRY_MS = 2 * SECOND;
-// A sandbox that reports without end must not fill the events of its partner.
-const MS_PER_EVENT = 50;
+// A sandbox that reports without end must not fill the events of its partner, or keep this server busy.
+const REPORTS = { capacity: 1000, fillMs: 500 * SECOND };
 
 export function createOutboxWatch({ store, link, links, changes, site, clock, log }: OutboxWatchDeps): OutboxWatch {
+  const reportsOf = createTokenBuckets<SandboxId>(clock.now);
   const followed = new Map<SandboxId, Promise<void>>();
   // Sandboxes with news that are not running yet, or whose following was about to end.
   const due = new Set<SandboxId>();
@@ -77,16 +79,16 @@ export function createOutboxWatch({ store, link, links, changes, site, clock, lo
   // Whether more is to come.
   async function readOnce(session: PartnerSession, waitMs: number): Promise<boolean> {
     const { news, open } = await link.read(session.sandboxId, waitMs, signal);
-    if (news.length === 0) return open;
-    await record(session, news);
-    failpoint("outbox.recorded");
-    await link.remove(
-      session.sandboxId,
-      news.map(({ id }) => id),
-      signal,
-    );
-    await delay(news.length * MS_PER_EVENT, undefined, { signal });
-    return true;
+    if (news.length > 0) {
+      await record(session, news);
+      failpoint("outbox.recorded");
+      const ids = news.map(({ id }) => id);
+      await link.remove(session.sandboxId, ids, signal);
+    }
+    const reports = reportsOf(session.sandboxId, REPORTS);
+    reports.tokens -= 1 + news.length;
+    if (reports.tokens < 0) await delay(fillTimeMs(-reports.tokens, REPORTS), undefined, { signal });
+    return open || news.length > 0;
   }
 
   async function record(session: PartnerSession, news: News[]): Promise<void> {
