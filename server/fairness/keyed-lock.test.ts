@@ -30,3 +30,19 @@ test("work that fails rejects its own call and releases the lock", async () => {
   await expect(failing).rejects.toThrow("broken");
   expect(await next).toBe("done");
 });
+
+test("a call whose signal aborts gives up at once, and work behind it still waits for the work before it", async () => {
+  const lock = createKeyedLock();
+  const [first, gone] = [Promise.withResolvers<void>(), new AbortController()];
+  const order: string[] = [];
+  const running = lock("a", () => first.promise.then(() => void order.push("first")));
+  const waiting = lock("a", async () => void order.push("aborted"), gone.signal);
+  const last = lock("a", async () => void order.push("last"), new AbortController().signal);
+  gone.abort(new Error("gone"));
+  await expect(waiting).rejects.toThrow("gone");
+  await expect(lock("a", async () => {}, gone.signal)).rejects.toThrow("gone");
+  expect(order).toEqual([]);
+  first.resolve();
+  await Promise.all([running, last]);
+  expect(order).toEqual(["first", "last"]);
+});

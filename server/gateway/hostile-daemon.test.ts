@@ -28,6 +28,7 @@ describeForwarder("the gateway's relay to the daemon's API", async ({ accept }) 
   return {
     connect: () => connect(gateway.port, "127.0.0.1"),
     requests: { get: requestFor("GET /files"), post: requestFor("POST /exec"), upgrade: requestFor("GET /events") },
+    refusal: /^HTTP\/1\.1 502 [^]*\r\nx-error-code: sandbox_unreachable\r\n/i,
     exceptions: UNDICI,
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
@@ -93,19 +94,6 @@ describe("a hostile daemon", () => {
   });
 
   const misbehaviours: Record<string, (socket: Socket) => void> = {
-    "not HTTP": (socket) => socket.write("\x00\x01\x02 nothing\r\n\r\n"),
-    "a connection that ends before the reply": (socket) => socket.end(),
-    "a status out of range": (socket) => socket.write("HTTP/1.1 99999 Huge\r\n\r\n"),
-    "status 000": (socket) => socket.write("HTTP/1.1 000 x\r\ncontent-length: 0\r\n\r\n"),
-    "status 999": (socket) => socket.write("HTTP/1.1 999 x\r\ncontent-length: 0\r\n\r\n"),
-    "two content lengths": (socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello"),
-    "a content length with chunks": (socket) =>
-      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
-    "too many headers": (socket) => socket.write(`HTTP/1.1 200 OK\r\n${"x-a: b\r\n".repeat(5000)}\r\n`),
-    "endless interim responses": (socket) => {
-      const timer = setInterval(() => socket.write("HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n"), 10);
-      socket.once("close", () => clearInterval(timer));
-    },
     "headers that never end": (socket) => {
       socket.write("HTTP/1.1 200 OK\r\nx-a: ");
       const timer = setInterval(() => socket.write("a"), 10);
@@ -173,36 +161,6 @@ describe("a hostile daemon", () => {
       socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntrailer: X-Exit-Code\r\n\r\nok")),
     );
     expect(await send(gateway)).toMatchObject({ status: 200, body: "ok" });
-  });
-
-  test("is read no faster than the caller reads", async () => {
-    await using gateway = await openGateway();
-    let sent = 0;
-    await gateway.serveDaemon((_request, response) => {
-      const block = Buffer.alloc(65_536);
-      const more = () => {
-        while (sent < 500_000_000 && response.write(block)) sent += block.length;
-      };
-      response.on("drain", more);
-      more();
-    });
-    const before = process.memoryUsage().rss;
-    const disconnect = new AbortController();
-    const answer = await fetch(`http://127.0.0.1:${gateway.port}/sandboxes/${gateway.sandboxId}/files`, {
-      headers: key,
-      signal: disconnect.signal,
-    });
-    await expect
-      .poll(async () => {
-        const earlier = sent;
-        await new Promise((resolve) => setTimeout(resolve, 200));
-        return sent - earlier;
-      })
-      .toBe(0);
-    expect(sent).toBeLessThan(60_000_000);
-    expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
-    expect(answer.status).toBe(200);
-    disconnect.abort();
   });
 
   test("breaks only its own socket if it sends garbage after an upgrade", async () => {

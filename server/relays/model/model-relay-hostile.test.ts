@@ -70,8 +70,6 @@ describe("a hostile provider", () => {
   test.each([
     ["silence", () => {}],
     ["a head that never ends", (socket: Socket) => trickle(socket, `${OK}X: `)],
-    ["interim answers without end", (socket: Socket) => repeat(socket, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(100))],
-    ["requests to continue without end", (socket: Socket) => trickle(socket, "", "HTTP/1.1 100 Continue\r\n\r\n")],
   ])("is given up: %s", async (_name, behave) => {
     provider.behave = behave;
     expect(await statusOf()).toBe(502);
