@@ -67,7 +67,7 @@ export interface DaemonActivity {
   agentIdleMs: number | null;
   // The processor time of the sandbox since its start, by its control group; null if it does not see that.
   cpuMs: number | null;
-  // The memory of the sandbox, likewise.
+  // The memory of the sandbox; null as above.
   memoryBytes: number | null;
   // The space that the files of the user occupy; null before the first measurement.
   diskBytes: number | null;

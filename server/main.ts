@@ -94,7 +94,7 @@ const CLOSE_MS = { local: 10 * SECOND, cluster: 45 * SECOND };
 // Longer than a request is on its way, and than busy clients wait between two.
 const QUIET_MS = 500;
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
-// Not on a cluster, where a warm pod reserves all that its template may use.
+// A cluster has no such default, because a warm pod reserves all that its template may use.
 const POOL_MAX = 100;
 const WEB_FOLDER = join(import.meta.dirname, "../web/dist");
 
@@ -122,7 +122,7 @@ export async function startServer(
   const site = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
   const records = driver.traits.hostBound ? createSessionRecords(dataDir, log) : NO_RECORDS;
   await matchStore({ store, driver, records, site, quarantineMs, dataDir, log }, { quarantineUnknown });
-  // After that, because a refused start must not replace the key of the right store.
+  // This comes after the checks above, because a refused start must not replace the key of the right store.
   const demo = await seedDemo({ store, clock, config });
   // Needed before the server listens, because launch URLs contain it.
   const port = config.port === 0 ? await freePort(config.host) : config.port;

@@ -83,7 +83,7 @@ export function createTransport({
     const attempt = new AbortController();
     let isLate = false;
     const timer = streaming ? undefined : setTimeout(() => ((isLate = true), attempt.abort()), timeoutMs);
-    // Not `AbortSignal.any`, which Node 18 lacks.
+    // Node 18 has no `AbortSignal.any`.
     const forward = () => attempt.abort(signal?.reason);
     if (signal?.aborted) forward();
     else signal?.addEventListener("abort", forward, { once: true });

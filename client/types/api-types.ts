@@ -30,7 +30,7 @@ export interface SessionData {
   onTimeout?: "pause" | "destroy";
   // How long the user may keep the session running; null if not beyond its timeout.
   maxTimeoutMs?: number | null;
-  // As named on create; null for the values of the template.
+  // The values that the create named; null for those of the template.
   resources?: Resources | null;
   egress?: SessionEgress | null;
 }
@@ -67,7 +67,7 @@ export interface CreateSession {
   egress?: SessionEgress;
   // Start with the files of a git repository, of a snapshot or of another session.
   source?: Source;
-  // With a snapshot or a session as the source: 1 to 20 sessions. Use `sessions.fork` for it.
+  // How many sessions to create from a snapshot or a session, 1 to 20. Use `sessions.fork` for it.
   count?: number;
   // A shell command that runs once, when the source is there and before the agent starts.
   setup?: string;
@@ -79,7 +79,7 @@ export interface CreateSession {
 
 export interface VolumeMount {
   name: string;
-  // Below /mnt, /data or /home/user.
+  // A path below /mnt, /data or /home/user.
   path: string;
   // One session at a time may have a volume `rw`.
   mode: "ro" | "rw";
@@ -101,7 +101,7 @@ export interface Volume {
   usedBy: { sessionId: string; mode: "ro" | "rw" }[];
 }
 
-// Exactly one of them.
+// A source has exactly one of these fields.
 export interface Source {
   git?: GitSource;
   snapshotId?: string;
@@ -193,7 +193,7 @@ export interface LaunchUrl {
   url: string;
   // A Unix timestamp in milliseconds.
   expiresAt: number;
-  // As you asked for; absent if you did not.
+  // The role that you asked for; absent if you did not.
   role?: "editor" | "viewer";
 }
 

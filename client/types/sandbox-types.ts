@@ -27,7 +27,7 @@ export interface ProcessOptions {
   // Relative to the workspace.
   cwd?: string;
   env?: Record<string, string>;
-  // With a pseudo-terminal of this size.
+  // Runs in a pseudo-terminal of this size.
   pty?: { cols: number; rows: number };
   // Whether `write` is possible.
   stdin?: boolean;

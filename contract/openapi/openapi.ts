@@ -48,7 +48,7 @@ export interface OpenApiResponse {
 }
 
 export interface DescribedService {
-  // Without a trailing slash.
+  // Has no trailing slash.
   baseUrl: string;
   // The names of the configured templates. Without them, the description is that of the API and not of one server.
   templates?: Iterable<string>;

@@ -20,7 +20,7 @@ export interface Route {
   // The media type of a body that is not JSON.
   upload?: string;
   success: Success;
-  // In addition to `commonErrors`.
+  // The errors that the route has in addition to `commonErrors`.
   errors: readonly ErrorCode[];
 }
 

@@ -42,7 +42,7 @@ export function createAgentSessions({ workspace, isModelFixed }: AgentSessionsDe
     },
     async setMode(thread, connection, modeId) {
       const { modes } = thread.live.head;
-      if (!modes?.available.some((mode) => mode.id === modeId)) throw badRequest("There is no such mode");
+      if (!modes?.available.some((mode) => mode.id === modeId)) throw badRequest("The agent does not offer this mode");
       await this.open(thread, connection);
       const sessionId = thread.sessionId ?? "";
       const { mode: configId } = thread.options;
@@ -52,7 +52,7 @@ export function createAgentSessions({ workspace, isModelFixed }: AgentSessionsDe
     },
     async setModel(thread, connection, modelId) {
       const { models } = thread.live.head;
-      if (!models?.available.some((model) => model.id === modelId)) throw badRequest("There is no such model");
+      if (!models?.available.some((model) => model.id === modelId)) throw badRequest("The agent does not offer this model");
       await this.open(thread, connection);
       const configId = thread.options.model;
       if (configId === null) throw badRequest("The agent offers no models");

@@ -105,7 +105,7 @@ async function writeContent(
   const temporary = join(parent.folder, TEMPORARY_PREFIX + randomBytes(8).toString("hex"));
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o666);
   try {
-    // Not `createWriteStream`: closing the file would wait for that stream forever.
+    // With `createWriteStream`, closing the file would wait for that stream forever.
     await file.writeFile(request);
     // Keep the permissions, so that an executable script stays executable.
     if (before) await file.chmod(Number(before.mode) & 0o777).catch(() => {});

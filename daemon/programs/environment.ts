@@ -10,9 +10,9 @@ export interface Environment {
   readonly started: boolean;
   readonly request: StartRequest;
   start(body: Record<string, unknown>): void;
-  // For a terminal or a command. `extra` overrides the session's variables.
+  // The variables of a terminal or a command. `extra` overrides the session's variables.
   forChild(extra?: Record<string, string>): Record<string, string>;
-  // For an agent. The session's variables override the agent's own.
+  // The variables of an agent. The session's variables override the agent's own.
   forAgent(agent: AgentProgram): Record<string, string>;
 }
 

@@ -3,7 +3,7 @@ import { badRequest } from "../http/errors.ts";
 
 // A command that a caller wants to run.
 export interface WantedProgram {
-  // As the caller wrote it.
+  // The command as the caller wrote it.
   command: string | string[];
   // With the shell, if it is a text.
   words: string[];

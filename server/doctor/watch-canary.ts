@@ -2,7 +2,8 @@ import type { Config } from "../config/config.ts";
 import type { Log } from "../log.ts";
 import { findSandboxFault } from "./canary.ts";
 
-// Runs a canary at the start of a server, in the background: sessions can be created meanwhile, and say themselves if they fail.
+// Runs a canary at the start of a server, in the background: sessions can be created in the meantime, and say themselves if they
+// fail.
 export function watchCanary(config: Config, driver: string, log: Log): AsyncDisposable {
   const stop = new AbortController();
   const checked = findSandboxFault(config, driver, stop.signal).then(

@@ -127,7 +127,7 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
   };
 }
 
-// In the form that the engine uses: a dual-stack socket reports IPv4 addresses in IPv6 form.
+// Returns the address in the engine's form: a dual-stack socket reports IPv4 addresses in IPv6 form.
 function addressOf({ remoteAddress = "" }: Socket): string {
   return ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress).toString() : "";
 }

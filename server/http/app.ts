@@ -60,7 +60,7 @@ export interface AppDeps {
   log: Log;
   // Identifies this server across restarts; no two servers share it.
   host: string;
-  // Without a trailing slash.
+  // Has no trailing slash.
   baseUrl: string;
   servers: SessionRouteDeps["servers"];
   // Requests per minute and key, for partners without a limit of their own; 0 means unlimited.

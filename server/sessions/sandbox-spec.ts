@@ -45,7 +45,7 @@ export function specOf({ templates, secrets }: { templates: Templates; secrets: 
   return { id, template, tokenHash, snapshot, image: imageOf(session, template), ...(volumes && { volumes }) };
 }
 
-// The template of the session's sandbox, with what the session has agreed on instead.
+// The template of the session's sandbox, with the session's own values.
 export function templateOf(templates: Templates, session: Session): Template {
   const template = requireTemplate(templates, session.template);
   return isPartnerSession(session) ? limitTemplate(template, session) : template;

@@ -38,7 +38,7 @@ test("a server learns the base URL of a new server at once, a changed one within
   expect(await urlOf("two")).toBe("https://renamed.example");
   await renamed[Symbol.asyncDispose]();
 
-  // Directly, because a clock that is advanced by 30 days would renew 43,200 times.
+  // The row is changed directly, because a clock that is advanced by 30 days would renew 43,200 times.
   const later = createTestClock(clock.now() + 31 * DAY);
   const successor = opened.use(
     await openServerDirectory({ store, host: "one", baseUrl: "https://one.example", clock: later, log: silentLog }),

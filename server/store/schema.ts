@@ -118,7 +118,7 @@ export interface SessionsTable {
   auto_resume: Generated<number>;
   // null in rows that are older than this column.
   on_timeout: TimeoutAction | null;
-  // How long people may keep the session running, and until when they may; null: not beyond `expires_at`.
+  // How long people may keep the session running, and until when; null if they cannot extend it beyond `expires_at`.
   max_timeout_ms: number | null;
   extend_until: number | null;
   // JSON of the values that a create named; null for those of the template.

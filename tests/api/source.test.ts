@@ -37,7 +37,7 @@ describeWith([await machine.oci(), machine.command("git")], "a session from a re
   suite("oci", { node: "/opt/berth/bin/node", memory: true }),
 );
 describeWith(machine.command("git"), "a session from a repository, in processes", () =>
-  // Its processes are those of the machine, and the server's memory has the token.
+  // This driver's processes are those of the machine, and the server's memory has the token.
   suite("process", { node: join(import.meta.dirname, "../../daemon/dist/bin/node"), memory: false }),
 );
 

@@ -21,7 +21,7 @@ afterAll(async () => {
   await berth?.[Symbol.asyncDispose]();
 });
 
-// Always creates.
+// The first choice is always a create.
 const firstChoice = () => 0;
 
 // Acts like a server that dies after its work and before its response.

@@ -30,7 +30,7 @@ export interface Entry {
   // States that the session may be in now.
   allowed: Set<SessionStatus>;
   files: Map<string, FileRecord>;
-  // The image of its repository, which it must have when its setup is over.
+  // The image of its repository. The session must have it after its setup.
   image?: string;
   // The events that must exist: one for each response.
   events: string[];

@@ -3,7 +3,7 @@ import { EMBED_VERSION, type PageMessage, type WorkspaceEvent, type WorkspaceMes
 // The script for partners' pages, served at /workspace/embed.js: connects a page with the workspace in its frame.
 
 type EventOf<Type extends WorkspaceEvent["type"]> = Extract<WorkspaceEvent, { type: Type }>;
-// Without the message's own field.
+// Leaves out the message's own field.
 type Command = PageMessage extends infer Each ? (Each extends PageMessage ? Omit<Each, "berth"> : never) : never;
 
 export interface EmbeddedWorkspace {

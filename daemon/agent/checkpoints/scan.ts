@@ -77,7 +77,7 @@ export async function scanWorkspace({
   }
 }
 
-// null if it has been deleted or replaced meanwhile.
+// null if it has been deleted or replaced in the meantime.
 function inspect(at: string, kind: FoundPath["kind"]): Kept | null {
   try {
     if (kind === "link") return { kind, target: readlinkSync(at) };

@@ -21,7 +21,7 @@ test("rejected hunks return to the lines before the turn, one by one, all togeth
   expect(reject(before, after, [1], first, [0])).toEqual(before);
   expect(reject(before, after, [0, 1])).toEqual(before);
   expect(revise(change, { reverted: new Set([0, 1]), wanted: none }, before)).toEqual({ bytes: after });
-  // Already there.
+  // The text already has the wanted lines.
   expect(reject(before, after, [0, 1], before)).toEqual(before);
 });
 

@@ -60,7 +60,7 @@ export function chooseTarget(listed: string, ref: string | undefined): Target | 
   throw new UnknownRef(ref);
 }
 
-// With a depth, only what is checked out.
+// With a depth, it fetches only what is checked out.
 function refspecs(target: Target, isShallow: boolean): string[] {
   if ("branch" in target && isShallow) return [`+refs/heads/${target.branch}:refs/remotes/origin/${target.branch}`];
   const all = isShallow ? [] : ["+refs/heads/*:refs/remotes/origin/*"];

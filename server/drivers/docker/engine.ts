@@ -11,7 +11,7 @@ export interface Engine extends AsyncDisposable {
 
 export interface EngineRequest {
   method: "GET" | "POST" | "PUT" | "DELETE";
-  // Below the API version: /containers/json
+  // The path below the API version: /containers/json
   path: string;
   query?: Record<string, string>;
   body?: unknown;

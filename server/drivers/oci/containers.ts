@@ -50,7 +50,7 @@ export interface Containers extends AsyncDisposable {
   removeInBackground(id: SandboxId): Promise<void>;
   list(): SandboxId[];
   stats(id: SandboxId): SandboxStats;
-  // To be called periodically. See CpuPriorities.
+  // Must be called periodically. See CpuPriorities.
   updateCpuPriorities(): Promise<void>;
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
   readonly namedVolumes: NamedVolumes;

@@ -2,7 +2,7 @@ import { MINUTE, type Clock } from "../../clock.ts";
 import { createTokenBuckets, takeToken } from "../../fairness/token-bucket.ts";
 import { denied, granted, type Buckets } from "./rate-limit.ts";
 
-// For a single server.
+// Used by a single server.
 export function createMemoryBuckets(clock: Clock): Buckets {
   const bucketOf = createTokenBuckets<string>(() => clock.now());
   return {

@@ -12,7 +12,7 @@ export interface Allowance {
   allowed: boolean;
   // Whole tokens that are left.
   remaining: number;
-  // Until the bucket is full, or until the next token if none is left.
+  // The time until the bucket is full, or until the next token if none is left.
   resetSeconds: number;
 }
 

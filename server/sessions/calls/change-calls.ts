@@ -21,7 +21,7 @@ export interface ChangeCallsDeps {
   clock: Clock;
 }
 
-// The changes of a call in a session that it finds. null: none.
+// Decides the changes of a call from the session that it finds. null: there are none.
 type Decide = (session: PartnerSession) => { trigger: Trigger; changes: SessionChanges; record?: Recorder | undefined } | null;
 
 // Each needs another step that moved the session in the meantime.

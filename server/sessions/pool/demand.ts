@@ -12,7 +12,7 @@ export interface Demand {
   missed(template: string, creator: { partnerId: string; partners: number }): Disposable;
   // All warm sandboxes of the target were there.
   full(template: string): void;
-  // Between `size` and `max`.
+  // The target is between `size` and `max`.
   targetOf(template: string): number;
 }
 

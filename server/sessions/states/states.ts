@@ -9,7 +9,7 @@ interface Rule {
   // The part of the system that pulls the trigger.
   source: "partner" | "operator" | "timer" | "use" | "setup" | "reconcile" | "pool" | "step";
   in: Partial<Record<Place, Outcome>>;
-  // In every state that `in` does not name.
+  // The outcome in every state that `in` does not name.
   otherwise: Outcome;
   // A statement of store/ applies it to rows that were not read before. bulk-triggers.test.ts compares the statement with the table.
   isBulk?: true;

@@ -105,7 +105,7 @@ function timeChangeOf(session: Session, trigger: Trigger, changes: SessionChange
 
 export interface Applying {
   changes?: SessionChanges;
-  // For a step that is entered.
+  // The lease of a step that is entered.
   lease: Lease;
   nowMs: number;
 }

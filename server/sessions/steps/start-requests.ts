@@ -11,7 +11,7 @@ import type { CreateRequest } from "../sessions.ts";
 // The request that a daemon receives when its session starts.
 export interface StartRequests {
   startRequest(session: PartnerSession): StartRequest;
-  // For a warm sandbox that has no session yet.
+  // The request for a warm sandbox that has no session yet.
   blankStartRequest(blank: Session): StartRequest;
 }
 

@@ -68,7 +68,7 @@ export async function openTestSessions(
     poolSize: 0,
     stepTimeoutMs: 20_000,
     ...options,
-    // Of the machine that runs the tests, which may be busy.
+    // The machine that runs the tests may be busy, so its load does not count.
     capacity: { maxSandboxes: 100, reserveBytes: 0, loadPerCore: () => 0, ...options.capacity },
   };
   const services = createSessionServices(deps);

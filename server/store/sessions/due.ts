@@ -58,7 +58,7 @@ export async function countPausedTooLong(db: Db, site: Site, pausedBeforeMs: num
   return Number(count);
 }
 
-// In no order, which the index could not give for both values of `hibernated`.
+// The rows have no order: the index could not give one for both values of `hibernated`.
 export async function sessionsPausedTooLong(db: Db, site: Site, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
   const rows = await sessionsAt(db, site)
     .where("state", "=", "paused")

@@ -27,7 +27,7 @@ const MAX_WARNING_MS = 5 * MINUTE;
 // People are warned this long before their session is paused because it is idle.
 export const idleWarningMs = (idleTimeoutMs: number): number => Math.min(MAX_WARNING_MS, Math.floor(idleTimeoutMs / 2));
 
-// For a session that was last active at a time.
+// The times of a session that was last active at `activeAtMs`.
 export function idleTimes(idleTimeoutMs: number | null, activeAtMs: number): IdleTimes {
   if (idleTimeoutMs === null) return NO_IDLE_TIMES;
   const idleAtMs = activeAtMs + idleTimeoutMs;
@@ -37,7 +37,7 @@ export function idleTimes(idleTimeoutMs: number | null, activeAtMs: number): Idl
 // The same as columns, by the idle timeout that the row has.
 export function idleColumns(activeAtMs: number) {
   const idleAt = sql<number>`idle_timeout_ms + cast(${activeAtMs} as bigint)`;
-  // As `idleWarningMs` says.
+  // The same rule as `idleWarningMs`.
   const warning = sql<number>`case when idle_timeout_ms < ${2 * MAX_WARNING_MS} then idle_timeout_ms / 2 else ${MAX_WARNING_MS} end`;
   return { idle_at: idleAt, idle_look_at: sql<number>`${idleAt} - (${warning})` };
 }

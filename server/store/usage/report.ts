@@ -18,10 +18,9 @@ export interface UsageQuery {
 
 export class TooManyRows extends Error {}
 
-// The usage of a partner, added up for each group. Without groups it is one row. Throws TooManyRows.
-//
-// Each statement reads one day, and the past and the current time of a session together. A session that changes meanwhile is not
-// counted twice: to a day that is over, its current time adds the same before and after the change.
+// The usage of a partner, added up for each group. Without groups it is one row. Throws TooManyRows.  Each statement reads one day,
+// and the past and the current time of a session together. A session that changes in the meantime is not counted twice: to a day
+// that is over, its current time adds the same before and after the change.
 export async function readUsage(db: Db, query: UsageQuery): Promise<UsageRow[]> {
   const { partnerId, groups, nowMs, maxRows } = query;
   const rows = new Map<string, UsageRow>();

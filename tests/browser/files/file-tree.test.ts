@@ -124,7 +124,7 @@ describeOnSharedServer("the file tree", (suite) => {
     await expectVisible(treeItem(page, "c.txt"));
     await page.unroute("**/api/files/move");
 
-    // More than the trash keeps.
+    // This is more than the trash keeps.
     await workspace.exec("truncate -s 65M folder/large");
     await treeItem(page, "folder").click();
     await page.keyboard.press("Delete");

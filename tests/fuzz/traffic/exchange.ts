@@ -31,7 +31,7 @@ export type Exchanged =
   // The connection was refused.
   | { is: "refused" };
 
-// Enough to judge a response.
+// This is enough to judge a response.
 const MAX_BYTES = 256 * 1024;
 
 const DESERTED_MS = 50;

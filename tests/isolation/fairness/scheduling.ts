@@ -8,8 +8,8 @@ export function standForOtherMachines(attackerPid: number): void {
   chrt("--fifo", 1, process.pid);
 }
 
-// For all threads. Programs that they start have the usual policy. Some control groups allow no real-time priority; the times are
-// then longer in both cases.
+// Applies to all threads. Programs that they start have the usual policy. Some control groups allow no real-time priority; the
+// times are then longer in both cases.
 function chrt(policy: "--idle" | "--fifo", priority: number, pid: number): void {
   try {
     execFileSync("chrt", [policy, "--reset-on-fork", "--all-tasks", "--pid", String(priority), String(pid)]);

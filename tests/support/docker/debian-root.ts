@@ -38,7 +38,7 @@ export async function debianRoot(): Promise<string> {
 }
 
 interface Package {
-  // With its architecture.
+  // The name includes the architecture.
   name: string;
   version: string;
   isEssential: boolean;

@@ -16,7 +16,7 @@ export interface HostLimits {
   pendingSignals: number;
   messageQueueBytes: number;
   oomScore: number;
-  // For the whole machine. systemd raises it.
+  // The limit of the whole machine. systemd raises it.
   fileMax: number;
 }
 

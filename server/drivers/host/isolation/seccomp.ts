@@ -13,7 +13,7 @@ const DENIED = [
   "settimeofday stime clock_settime clock_settime64 clock_adjtime clock_adjtime64 adjtimex",
   "swapon swapoff acct quotactl quotactl_fd nfsservctl bdflush",
   "iopl ioperm vm86 vm86old pciconfig_iobase pciconfig_read pciconfig_write lookup_dcookie uselib ustat sysfs vhangup personality",
-  // Large attack surfaces with a history of vulnerabilities.
+  // These are large attack surfaces with a history of vulnerabilities.
   "bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register fanotify_init vmsplice",
   "add_key request_key keyctl",
   // Memory and descriptors of other processes. Debuggers use ptrace on their own children, which is still allowed.

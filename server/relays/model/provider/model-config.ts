@@ -4,7 +4,7 @@ import type { Config } from "../../../config/config.ts";
 // The model that the agent of a session reaches through the server.
 export interface ModelConfig {
   provider: ModelProvider;
-  // Without a trailing slash. Includes the version (…/v1) for openai, but not for anthropic.
+  // Has no trailing slash. Includes the version (…/v1) for openai, but not for anthropic.
   baseUrl: string;
   apiKey: string;
   // null: the agent chooses.

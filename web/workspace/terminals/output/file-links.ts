@@ -29,7 +29,7 @@ export function findFileLinks(text: string): FileLink[] {
   });
 }
 
-// The file that a program means by a path, of those whose name is the same. A program may run in any folder and knows the
+// Chooses the file that a program means by a path among files with the same name. A program may run in any folder and knows the
 // workspace by its place in the sandbox, so the file with the longest common end is meant.
 export function chooseFile(path: string, candidates: string[]): string | null {
   const wanted = path.split("/").filter((part) => part !== "" && part !== "." && part !== "..");
