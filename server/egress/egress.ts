@@ -1,7 +1,7 @@
 import type { SandboxId, Template } from "@berth/contract";
 import type { EgressCounters } from "./proxy/proxy-factory.ts";
 import type { HostCount } from "./proxy/host-counts.ts";
-import type { Traffic } from "./proxy/traffic.ts";
+import type { Traffic } from "../forwarding/relay-caller.ts";
 
 // The network access of sandboxes, through one proxy per sandbox. Every method is idempotent.
 export interface Egress extends AsyncDisposable {

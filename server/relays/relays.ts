@@ -1,27 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import type { SandboxId } from "@berth/contract";
 import { runWork } from "../event-loop/loop-work.ts";
+import type { RelayCaller, Visit } from "../forwarding/relay-caller.ts";
 
-// A sandbox that calls a relay through its egress proxy.
-export interface RelayCaller {
-  sandboxId: SandboxId;
-  // Counts a connection to the outside, and its bytes.
-  count(visit: RelayVisit, outer: Socket): void;
-  // Records a connection that serves several sandboxes, or an attempt. The result adds its bytes.
-  note(visit: RelayVisit): (bytes: { sentBytes: number; receivedBytes: number }) => void;
-}
-
-// The upstream of a relay, for the egress log.
-export interface RelayVisit {
-  host: string;
-  port: number;
-  outcome: "allowed" | "refused" | "unreachable";
-  // `model`, or `relay` and its name.
-  rule: string;
-}
-
-export function visitOf(url: URL, rule: string): RelayVisit {
+// The upstream of a relay.
+export function visitOf(url: URL, rule: string): Visit {
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   return { host: url.hostname.replace(/^\[|\]$/g, ""), port, outcome: "allowed", rule };
 }

@@ -1,13 +1,6 @@
 import type { SandboxId } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
-import type { Target } from "../policy/target.ts";
-
-// A sandbox's connection to a host, or its attempt.
-export interface Visit extends Target {
-  outcome: "allowed" | "refused" | "unreachable";
-  // Why it was allowed, refused or failed.
-  rule: string;
-}
+import type { Visit } from "../../forwarding/relay-caller.ts";
 
 export interface HostCount extends Visit {
   connections: number;

@@ -7,6 +7,7 @@ import { createPace } from "../../event-loop/pace.ts";
 import { createFairShare } from "../../fairness/fair-share.ts";
 import { createTokenBucket, takeToken } from "../../fairness/token-bucket.ts";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
+import type { RelayCaller } from "../../forwarding/relay-caller.ts";
 import type { Log } from "../../log.ts";
 import { parseAllowances } from "../policy/allowances.ts";
 import { allowingRule } from "../policy/policy.ts";
@@ -14,8 +15,7 @@ import { createEgressProxy } from "./egress-proxy.ts";
 import { createFloodLimit, type FloodLimit } from "../limits/flood-limit.ts";
 import type { Target } from "../policy/target.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
-import type { Visit } from "./host-counts.ts";
-import type { Traffic, TrafficMeter } from "./traffic.ts";
+import type { TrafficMeter } from "./traffic.ts";
 
 export interface EgressCounters {
   allowed: number;
@@ -43,15 +43,6 @@ export interface ProxyFactoryOptions {
   clock?: Pick<Clock, "now">;
   // A monotonic clock.
   nowMs?: () => number;
-}
-
-// A sandbox whose request is for a relay.
-export interface RelayCaller {
-  sandboxId: SandboxId;
-  // Counts a connection to the outside, and its bytes.
-  count(visit: Visit, outer: Socket): void;
-  // Records a connection that serves several sandboxes, or an attempt. The result adds its bytes.
-  note(visit: Visit): (bytes: Traffic) => void;
 }
 
 export interface SandboxProxy {

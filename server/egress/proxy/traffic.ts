@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import type { SandboxId } from "@berth/contract";
 import { systemClock, type Clock } from "../../clock.ts";
-import { createHostCounts, type HostCount, type Visit } from "./host-counts.ts";
+import type { Traffic, Visit } from "../../forwarding/relay-caller.ts";
+import { createHostCounts, type HostCount } from "./host-counts.ts";
 
 // Counts the bytes that sandboxes exchange with the outside, and with which hosts.
 export interface TrafficMeter {
@@ -12,11 +13,6 @@ export interface TrafficMeter {
   take(): Map<SandboxId, Traffic>;
   // The hosts of each sandbox since the last call.
   takeHosts(): Map<SandboxId, HostCount[]>;
-}
-
-export interface Traffic {
-  sentBytes: number;
-  receivedBytes: number;
 }
 
 interface Connection extends Traffic {

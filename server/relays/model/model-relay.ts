@@ -16,7 +16,8 @@ import { type ModelConfig, modelEnv, modelOf } from "./provider/model-config.ts"
 import { createModelLimits } from "./admission/model-limits.ts";
 import { sendRefusal, tokensExhausted, ModelRefusal } from "./admission/model-refusal.ts";
 import { presentedToken, providerBody, providerHeaders, providerTarget, type ProviderTarget } from "./request/provider-request.ts";
-import { visitOf, type Relay, type RelayCaller } from "../relays.ts";
+import type { RelayCaller } from "../../forwarding/relay-caller.ts";
+import { visitOf, type Relay } from "../relays.ts";
 import { createSandboxTokens } from "../sandbox-tokens.ts";
 import { openUpstream, type Upstream } from "./provider/provider-connection.ts";
 import { askedOutput } from "./request/asked-output.ts";

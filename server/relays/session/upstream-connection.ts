@@ -3,7 +3,8 @@ import { isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { SandboxId } from "@berth/contract";
 import type { ConnectionBoundary } from "../../faults/connection-boundary.ts";
-import { visitOf, type RelayCaller } from "../relays.ts";
+import type { RelayCaller } from "../../forwarding/relay-caller.ts";
+import { visitOf } from "../relays.ts";
 import { RelayRefusal } from "./relay-refusal.ts";
 
 // Connects to an upstream, or says why not. Private addresses are refused unless the operator allows them.
