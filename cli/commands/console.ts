@@ -24,22 +24,20 @@ export const command = build();
 
 function build(): Command {
   const group = new Command();
-  group.addCommand(
-    new Command("token")
-      .description("create a token for signing in to the console")
-      .option("--name <name>", "the name of the person, for the audit log (default: your user name)")
-      .option("--expires <time>", "expire the token after this time, at most 365d (default: 12h)", parseDuration, DEFAULT_LIFETIME_MS)
-      .option("--json", "print JSON")
-      .action(issue),
-  );
-  group.addCommand(new Command("list").description("list tokens without their secret part").option("--json", "print JSON").action(list));
-  group.addCommand(
-    new Command("revoke")
-      .description("revoke a token and sign out everyone who used it")
-      .argument("<token>", "id of the token, as `berth console list` shows it")
-      .option("--json", "print JSON")
-      .action(revoke),
-  );
+  group
+    .command("token")
+    .description("create a token for signing in to the console")
+    .option("--name <name>", "the name of the person, for the audit log (default: your user name)")
+    .option("--expires <time>", "expire the token after this time, at most 365d (default: 12h)", parseDuration, DEFAULT_LIFETIME_MS)
+    .option("--json", "print JSON")
+    .action(issue);
+  group.command("list").description("list tokens without their secret part").option("--json", "print JSON").action(list);
+  group
+    .command("revoke")
+    .description("revoke a token and sign out everyone who used it")
+    .argument("<token>", "id of the token, as `berth console list` shows it")
+    .option("--json", "print JSON")
+    .action(revoke);
   return group;
 }
 

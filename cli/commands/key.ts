@@ -21,40 +21,30 @@ export const command = build();
 
 function build(): Command {
   const group = new Command();
-  group.addCommand(
-    new Command("issue")
-      .description("create another key for a partner")
-      .argument("<partner>")
-      .option("--expires <time>", "expire the key after this time, such as 90d, or `none`", parseExpiry)
-      .option("--name <name>", "a name for the key")
-      .addOption(new Option("--scope <scope>", "the calls that the key may make").choices(KEY_SCOPES).default("admin"))
-      .option("--json", "print JSON")
-      .action(issue),
-  );
-  group.addCommand(
-    new Command("list")
-      .description("list keys without their secret part")
-      .argument("[partner]")
-      .option("--json", "print JSON")
-      .action(list),
-  );
-  group.addCommand(
-    new Command("rotate")
-      .description("create a new key and expire the old one in 24 hours")
-      .argument("<key>", "id of the old key, as `berth key list` shows it")
-      .option("--overlap <time>", "expire the old key after this time instead", parseDuration)
-      .option("--now", "revoke the old key at once")
-      .option("--expires <time>", "expire the new key after this time, or `none` (default: the lifetime of the old key)", parseExpiry)
-      .option("--json", "print JSON")
-      .action(rotate),
-  );
-  group.addCommand(
-    new Command("revoke")
-      .description("revoke a key at once")
-      .argument("<key>", "id of the key")
-      .option("--json", "print JSON")
-      .action(revoke),
-  );
+  group
+    .command("issue <partner>")
+    .description("create another key for a partner")
+    .option("--expires <time>", "expire the key after this time, such as 90d, or `none`", parseExpiry)
+    .option("--name <name>", "a name for the key")
+    .addOption(new Option("--scope <scope>", "the calls that the key may make").choices(KEY_SCOPES).default("admin"))
+    .option("--json", "print JSON")
+    .action(issue);
+  group.command("list [partner]").description("list keys without their secret part").option("--json", "print JSON").action(list);
+  group
+    .command("rotate")
+    .description("create a new key and expire the old one in 24 hours")
+    .argument("<key>", "id of the old key, as `berth key list` shows it")
+    .option("--overlap <time>", "expire the old key after this time instead", parseDuration)
+    .option("--now", "revoke the old key at once")
+    .option("--expires <time>", "expire the new key after this time, or `none` (default: the lifetime of the old key)", parseExpiry)
+    .option("--json", "print JSON")
+    .action(rotate);
+  group
+    .command("revoke")
+    .description("revoke a key at once")
+    .argument("<key>", "id of the key")
+    .option("--json", "print JSON")
+    .action(revoke);
   return group;
 }
 

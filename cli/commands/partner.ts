@@ -45,22 +45,18 @@ function build(): Command {
       .argument("<id>", "short name, shown in launch URLs", parsePartnerId)
       .action(create),
   );
-  group.addCommand(new Command("list").description("list all partners").option("--json", "print JSON").action(list));
+  group.command("list").description("list all partners").option("--json", "print JSON").action(list);
   group.addCommand(withSettings(new Command("update")).description("change a partner").argument("<id>").action(update));
-  group.addCommand(
-    new Command("suspend")
-      .description("reject all keys of a partner; its sessions stay unchanged")
-      .argument("<id>")
-      .option("--json", "print JSON")
-      .action((id: string, options: Options) => setState(id, "suspended", options)),
-  );
-  group.addCommand(
-    new Command("activate")
-      .description("reactivate a suspended partner")
-      .argument("<id>")
-      .option("--json", "print JSON")
-      .action((id: string, options: Options) => setState(id, "active", options)),
-  );
+  group
+    .command("suspend <id>")
+    .description("reject all keys of a partner; its sessions stay unchanged")
+    .option("--json", "print JSON")
+    .action((id: string, options: Options) => setState(id, "suspended", options));
+  group
+    .command("activate <id>")
+    .description("reactivate a suspended partner")
+    .option("--json", "print JSON")
+    .action((id: string, options: Options) => setState(id, "active", options));
   const remove = new Command("delete")
     .description("delete a partner with its sessions, files, keys and webhooks")
     .argument("<id>")

@@ -25,66 +25,49 @@ export const command = build();
 
 function build(): Command {
   const group = new Command();
-  group.addCommand(
-    new Command("list")
-      .description("list live sessions, newest first")
-      .option("--partner <id>", "only sessions of this partner")
-      .addOption(
-        new Option("--status <status>", "only sessions with this status (default: all except destroyed)").choices(SESSION_STATUSES),
-      )
-      .option("--limit <n>", "maximum number of sessions", parseCount, 50)
-      .option("--json", "print JSON")
-      .action(list),
-  );
-  group.addCommand(
-    new Command("show")
-      .description("show all details of a session")
-      .argument("<id>", "id of the session or of its sandbox")
-      .option("--json", "print JSON")
-      .action(showOne),
-  );
-  group.addCommand(
-    new Command("wake")
-      .description("resume a paused session")
-      .argument("<id>", "id of the session or of its sandbox")
-      .option("--json", "print JSON")
-      .action(wake),
-  );
-  group.addCommand(
-    new Command("snapshot")
-      .description("copy the files of a session of the partner `demo`, or of the one whose key BERTH_API_KEY is")
-      .argument("<id>")
-      .option("--name <text>", "a name for people")
-      .option("--json", "print JSON")
-      .action(takeSnapshot),
-  );
-  group.addCommand(
-    new Command("fork")
-      .description("create sessions with the files of such a session")
-      .argument("<id>")
-      .option("--count <n>", `how many, up to ${MAX_FORKS}`, parseCount, 1)
-      .option("--user <id>", "the user that they are for", "me")
-      .option("--json", "print JSON")
-      .action(forkSession),
-  );
-  group.addCommand(
-    new Command("recover")
-      .description("list sandboxes that lost their session, or give one a session again, with its files")
-      .argument("[sandbox]")
-      .option("--all", "every sandbox whose session is known, or with --partner and --user every one")
-      .option("--partner <id>", "the partner of the session, if it is not known")
-      .option("--user <id>", "the user of the session, if it is not known")
-      .option("--template <name>", "the template of the session, if it is not known (default: default)")
-      .option("--json", "print JSON")
-      .action(recover),
-  );
-  group.addCommand(
-    new Command("destroy")
-      .description("destroy a session, its sandbox and its files")
-      .argument("<id>")
-      .option("--json", "print JSON")
-      .action(destroy),
-  );
+  group
+    .command("list")
+    .description("list live sessions, newest first")
+    .option("--partner <id>", "only sessions of this partner")
+    .addOption(new Option("--status <status>", "only sessions with this status (default: all except destroyed)").choices(SESSION_STATUSES))
+    .option("--limit <n>", "maximum number of sessions", parseCount, 50)
+    .option("--json", "print JSON")
+    .action(list);
+  group
+    .command("show")
+    .description("show all details of a session")
+    .argument("<id>", "id of the session or of its sandbox")
+    .option("--json", "print JSON")
+    .action(showOne);
+  group
+    .command("wake")
+    .description("resume a paused session")
+    .argument("<id>", "id of the session or of its sandbox")
+    .option("--json", "print JSON")
+    .action(wake);
+  group
+    .command("snapshot <id>")
+    .description("copy the files of a session of the partner `demo`, or of the one whose key BERTH_API_KEY is")
+    .option("--name <text>", "a name for people")
+    .option("--json", "print JSON")
+    .action(takeSnapshot);
+  group
+    .command("fork <id>")
+    .description("create sessions with the files of such a session")
+    .option("--count <n>", `how many, up to ${MAX_FORKS}`, parseCount, 1)
+    .option("--user <id>", "the user that they are for", "me")
+    .option("--json", "print JSON")
+    .action(forkSession);
+  group
+    .command("recover [sandbox]")
+    .description("list sandboxes that lost their session, or give one a session again, with its files")
+    .option("--all", "every sandbox whose session is known, or with --partner and --user every one")
+    .option("--partner <id>", "the partner of the session, if it is not known")
+    .option("--user <id>", "the user of the session, if it is not known")
+    .option("--template <name>", "the template of the session, if it is not known (default: default)")
+    .option("--json", "print JSON")
+    .action(recover);
+  group.command("destroy <id>").description("destroy a session, its sandbox and its files").option("--json", "print JSON").action(destroy);
   for (const one of processCommands()) group.addCommand(one);
   return group;
 }

@@ -22,24 +22,19 @@ export const command = build();
 
 function build(): Command {
   const group = new Command();
-  group.addCommand(
-    new Command("list")
-      .description("list snapshots, newest first")
-      .option("--partner <id>", "only snapshots of this partner")
-      .option("--limit <n>", "maximum number of snapshots", parseCount, 50)
-      .option("--json", "print JSON")
-      .action(list),
-  );
-  group.addCommand(
-    new Command("adopt")
-      .description("make a partner's snapshot the operator's, so that templates may name it")
-      .argument("<id>")
-      .option("--json", "print JSON")
-      .action(adopt),
-  );
-  group.addCommand(
-    new Command("delete").description("delete a snapshot and its files").argument("<id>").option("--json", "print JSON").action(remove),
-  );
+  group
+    .command("list")
+    .description("list snapshots, newest first")
+    .option("--partner <id>", "only snapshots of this partner")
+    .option("--limit <n>", "maximum number of snapshots", parseCount, 50)
+    .option("--json", "print JSON")
+    .action(list);
+  group
+    .command("adopt <id>")
+    .description("make a partner's snapshot the operator's, so that templates may name it")
+    .option("--json", "print JSON")
+    .action(adopt);
+  group.command("delete <id>").description("delete a snapshot and its files").option("--json", "print JSON").action(remove);
   return group;
 }
 

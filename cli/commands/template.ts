@@ -9,7 +9,7 @@ export const command = build();
 
 function build(): Command {
   const group = new Command();
-  group.addCommand(new Command("list").description("list the templates that sessions can use").option("--json", "print JSON").action(list));
+  group.command("list").description("list the templates that sessions can use").option("--json", "print JSON").action(list);
   return group;
 }
 

@@ -17,29 +17,25 @@ export const command = build();
 
 function build(): Command {
   const group = new Command();
-  group.addCommand(
-    new Command("list")
-      .description("list volumes and the sessions that mount them")
-      .option("--partner <id>", "only volumes of this partner")
-      .option("--json", "print JSON")
-      .action(list),
-  );
-  group.addCommand(
-    new Command("create")
-      .description("create an empty volume for a partner")
-      .argument("<partner>")
-      .argument("<name>", "lowercase letters, digits and hyphens")
-      .option("--size-mb <n>", `its size in MiB (default: ${VOLUME_SIZE_MB.default})`, parseVolumeSize)
-      .option("--json", "print JSON")
-      .action(create),
-  );
-  group.addCommand(
-    new Command("delete")
-      .description("delete a volume and its files")
-      .argument("<id>", "id of the volume, as `berth volume list` shows it")
-      .option("--json", "print JSON")
-      .action(remove),
-  );
+  group
+    .command("list")
+    .description("list volumes and the sessions that mount them")
+    .option("--partner <id>", "only volumes of this partner")
+    .option("--json", "print JSON")
+    .action(list);
+  group
+    .command("create <partner>")
+    .description("create an empty volume for a partner")
+    .argument("<name>", "lowercase letters, digits and hyphens")
+    .option("--size-mb <n>", `its size in MiB (default: ${VOLUME_SIZE_MB.default})`, parseVolumeSize)
+    .option("--json", "print JSON")
+    .action(create);
+  group
+    .command("delete")
+    .description("delete a volume and its files")
+    .argument("<id>", "id of the volume, as `berth volume list` shows it")
+    .option("--json", "print JSON")
+    .action(remove);
   return group;
 }
 
