@@ -1,14 +1,5 @@
 import { Counter, type Registry } from "prom-client";
-
-// A request of a sandbox that a relay has passed on or refused.
-export interface RelayedRequest {
-  partnerId: string | null;
-  // `git`, the name of a template's relay, or `session` for all that partners name.
-  relay: string;
-  outcome: "passed_on" | "refused";
-  sentBytes: number;
-  receivedBytes: number;
-}
+import type { RelayedRequest } from "../relays/session/session-relay.ts";
 
 // Partners that get time series of their own; the others share one. Partners are created by operators, but there may be thousands.
 const MAX_PARTNERS = 20;

@@ -55,10 +55,7 @@ export async function storeResponse(
   const stored = await db
     .updateTable("idempotency")
     .set({ status, body, ...(expiresAt !== undefined && { expires_at: expiresAt }) })
-    .where("partner_id", "=", claim.partnerId)
-    .where("scope", "=", claim.scope)
-    .where("owner", "=", claim.owner)
-    .where("status", "is", null)
+    .where(({ and }) => and(inFlight(claim)))
     .returning("scope")
     .executeTakeFirst();
   return stored !== undefined;
@@ -68,10 +65,7 @@ export async function renewKey(db: Db, claim: Claim, leaseUntil: number): Promis
   await db
     .updateTable("idempotency")
     .set({ lease_until: leaseUntil })
-    .where("partner_id", "=", claim.partnerId)
-    .where("scope", "=", claim.scope)
-    .where("owner", "=", claim.owner)
-    .where("status", "is", null)
+    .where(({ and }) => and(inFlight(claim)))
     .execute();
 }
 
@@ -79,12 +73,11 @@ export async function renewKey(db: Db, claim: Claim, leaseUntil: number): Promis
 export async function releaseKey(db: Db, claim: Claim): Promise<void> {
   await db
     .deleteFrom("idempotency")
-    .where("partner_id", "=", claim.partnerId)
-    .where("scope", "=", claim.scope)
-    .where("owner", "=", claim.owner)
-    .where("status", "is", null)
+    .where(({ and }) => and(inFlight(claim)))
     .execute();
 }
+
+const inFlight = ({ partnerId, scope, owner }: Claim) => ({ partner_id: partnerId, scope, owner, status: null });
 
 // Releases all keys in flight on a server. Their owners start with `host/`.
 export async function releaseKeysOf(db: Db, host: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { CreateSession, SessionRead, Template, UpdateSession } from "@berth/contract";
 import { findLimitFaults, toEgressPolicy } from "../../session-limits.ts";
 import type { CreateRequest, SessionChange, SessionView } from "../../sessions/sessions.ts";
+import { rulesOf } from "../../store/sessions/rules.ts";
 
 // The optional fields of contract/schemas/session-rules.ts, in requests and responses.
 
@@ -18,10 +19,7 @@ export const parseChangedRules = ({ autoResume, onTimeout }: Pick<UpdateSession,
   ...(onTimeout !== undefined && { onTimeout }),
 });
 
-export const ruleDetailsOf = ({ autoResume, onTimeout, maxTimeoutMs, resources, egress }: SessionView): Partial<SessionRead> => ({
-  autoResume,
-  onTimeout,
-  maxTimeoutMs,
-  resources,
-  egress,
-});
+export function ruleDetailsOf(session: SessionView): Partial<SessionRead> {
+  const { volumes: _, ...rules } = rulesOf(session);
+  return rules;
+}

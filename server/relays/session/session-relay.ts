@@ -50,8 +50,10 @@ export interface FoundRelays {
   relays: readonly UpstreamRelay[];
 }
 
+// A request of a sandbox that a relay has passed on or refused.
 export interface RelayedRequest {
   partnerId: string | null;
+  // `git`, the name of a template's relay, or `session` for all that partners name.
   relay: string;
   outcome: "passed_on" | "refused";
   sentBytes: number;

@@ -5,6 +5,7 @@ import { isSandboxId, type SandboxId } from "@berth/contract";
 import { readFileIfExists } from "../../bounded-io/read-small-file.ts";
 import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import type { Log } from "../../log.ts";
+import { rulesOf } from "../../store/sessions/rules.ts";
 import { isPartnerSession, type PartnerSession, type Session } from "../../store/sessions/session.ts";
 import type { NewOwner } from "../../store/sessions/write.ts";
 
@@ -87,7 +88,6 @@ export const NO_RECORDS: SessionRecords = {
 
 function recordOf(session: PartnerSession): SessionRecord {
   const { partnerId, externalUserId, autoStartAgent, timeoutMs, idleTimeoutMs, setup, sealedEnv, sealedRelays } = session;
-  const { autoResume, onTimeout, maxTimeoutMs, resources, egress } = session;
   return {
     sessionId: session.id,
     createdAtMs: session.createdAtMs,
@@ -99,11 +99,7 @@ function recordOf(session: PartnerSession): SessionRecord {
       autoStartAgent,
       timeoutMs,
       idleTimeoutMs,
-      autoResume,
-      onTimeout,
-      maxTimeoutMs,
-      resources,
-      egress,
+      ...rulesOf(session),
       // The rows of volumes are lost with that of the session.
       volumes: null,
       setup,

@@ -1,20 +1,9 @@
+import type { ConsoleWebhook } from "@berth/contract/console.ts";
 import type { Db } from "../schema.ts";
 import { countPending } from "../webhooks/deliveries.ts";
 
-// An endpoint without its secrets.
-export interface WebhookUse {
-  id: string;
-  partnerId: string;
-  url: string;
-  description: string;
-  types: string[] | null;
-  state: "enabled" | "disabled";
-  disabledReason: string | null;
-  failingSince: number | null;
-  // Counts up to MAX_COUNTED.
-  pending: number;
-  dueSince: number | null;
-}
+// An endpoint without its secrets, with its times as they are stored.
+export type WebhookUse = Omit<ConsoleWebhook, "failingSince" | "dueSince"> & Record<"failingSince" | "dueSince", number | null>;
 
 const MAX_COUNTED = 1000;
 

@@ -3,8 +3,7 @@ import type { SessionId } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
 import type { Engine } from "../open.ts";
 import type { Db } from "../schema.ts";
-import { parseSessions } from "./parse-session.ts";
-import { sessionsAt } from "./read.ts";
+import { sessionsIn } from "./read.ts";
 import type { Site, Session } from "./session.ts";
 
 // The idle timeout of sessions. `idle_at` is the time of the last recorded activity plus the timeout, and `idle_look_at` is when a
@@ -60,25 +59,12 @@ export async function lookAgainAtEnd(db: Db, { id, idleAtMs }: Pick<RunningSessi
   await db.updateTable("sessions").set({ idle_look_at: idleAtMs }).where("id", "=", id).where("idle_at", "=", idleAtMs).execute();
 }
 
-export async function sessionsToLookAt(db: Db, site: Site, nowMs: number, limit: number): Promise<RunningSession[]> {
-  const rows = await sessionsAt(db, site)
-    .where("state", "=", "running")
-    .where("idle_look_at", "<=", nowMs)
-    .orderBy("idle_look_at")
-    .limit(limit)
-    .execute();
-  return parseSessions(rows) as RunningSession[];
-}
+export const sessionsToLookAt = (db: Db, site: Site, nowMs: number, limit: number): Promise<RunningSession[]> =>
+  sessionsIn(db, site, "running", (rows) => rows.where("idle_look_at", "<=", nowMs).orderBy("idle_look_at").limit(limit));
 
 // Running sessions of these templates that have an idle timeout.
-export async function sessionsWithIdleTimeout(db: Db, site: Site, templates: readonly string[]): Promise<RunningSession[]> {
-  const rows = await sessionsAt(db, site)
-    .where("state", "=", "running")
-    .where("idle_look_at", "is not", null)
-    .where("template", "in", templates)
-    .execute();
-  return parseSessions(rows) as RunningSession[];
-}
+export const sessionsWithIdleTimeout = (db: Db, site: Site, templates: readonly string[]): Promise<RunningSession[]> =>
+  sessionsIn(db, site, "running", (rows) => rows.where("idle_look_at", "is not", null).where("template", "in", templates));
 
 // False if activity was recorded since the session was read. Locks the row, so that none is recorded before the transaction ends.
 export async function isStillIdle(tx: Db, engine: Engine, { id, idleAtMs }: Pick<RunningSession, "id" | "idleAtMs">): Promise<boolean> {

@@ -44,6 +44,17 @@ export interface ListOptions {
   onMalformed?: ((row: MalformedRow) => void) | undefined;
 }
 
+// The sessions of a site in one state, narrowed down by the caller.
+export async function sessionsIn<State extends SessionState>(
+  db: Db,
+  site: Site,
+  state: State,
+  narrow: (rows: ReturnType<typeof sessionsAt>) => ReturnType<typeof sessionsAt>,
+): Promise<Extract<Session, { state: State }>[]> {
+  const rows = await narrow(sessionsAt(db, site).where("state", "=", state)).execute();
+  return parseSessions(rows) as Extract<Session, { state: State }>[];
+}
+
 export async function sessionsInState<State extends SessionState>(
   db: Db,
   site: Site,

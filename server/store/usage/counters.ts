@@ -35,14 +35,7 @@ export async function addSamples(tx: Db, samples: readonly Sample[]): Promise<vo
 export async function addLastSamples(tx: Db, samples: readonly Sample[]): Promise<void> {
   if (samples.length === 0) return;
   await addSinceLast(tx, samples);
-  await tx
-    .deleteFrom("usage_counters")
-    .where(
-      "session_id",
-      "in",
-      samples.map(({ owner }) => owner.session_id),
-    )
-    .execute();
+  await tx.deleteFrom("usage_counters").where("session_id", "in", idsOf(samples)).execute();
 }
 
 async function addSinceLast(tx: Db, samples: readonly Sample[]): Promise<void> {
@@ -53,17 +46,15 @@ async function addSinceLast(tx: Db, samples: readonly Sample[]): Promise<void> {
   );
 }
 
+const idsOf = (samples: readonly Sample[]) => samples.map(({ owner }) => owner.session_id);
+
 type Counters = ReadonlyMap<string, { cpu_ms: number; sampled_at: number }>;
 
 async function countersOf(tx: Db, samples: readonly Sample[]): Promise<Counters> {
   const rows = await tx
     .selectFrom("usage_counters")
     .select(["session_id", "cpu_ms", "sampled_at"])
-    .where(
-      "session_id",
-      "in",
-      samples.map(({ owner }) => owner.session_id),
-    )
+    .where("session_id", "in", idsOf(samples))
     .execute();
   return new Map(rows.map((row) => [row.session_id, row]));
 }
