@@ -86,8 +86,8 @@ async function list(options: Options): Promise<void> {
           { name: "user", value: ({ externalUserId }) => clean(externalUserId ?? "", 24) },
           { name: "status", value: stateText },
           { name: "template", value: ({ template }) => template },
-          { name: "created", value: ({ createdAtMs }) => relative(createdAtMs) },
-          { name: "times out", value: ({ expiresAtMs }) => relative(expiresAtMs) },
+          { name: "created", value: ({ createdAt }) => relative(createdAt) },
+          { name: "times out", value: ({ expiresAt }) => relative(expiresAt) },
         ],
         "No sessions.",
       ),
@@ -99,7 +99,7 @@ async function list(options: Options): Promise<void> {
 async function showOne(id: string, options: Options): Promise<void> {
   await withStore(async ({ store }) => {
     const session = await getSession(store.db, id);
-    const { site, expiresAtMs, createdAtMs } = session;
+    const { site, expiresAt, createdAt } = session;
     const modelTokens = await modelUsageOf(store.db, session.id);
     show(options, { ...sessionJson(session), modelTokens }, () =>
       facts([
@@ -110,8 +110,8 @@ async function showOne(id: string, options: Options): Promise<void> {
         ["status", stateText(session)],
         ["template", session.template],
         ["driver", `${site.driver}${site.host === null ? "" : ` on ${site.host}`}`],
-        ["created", `${isoOf(createdAtMs)} (${relative(createdAtMs)})`],
-        ["times out", expiresAtMs === null ? orDash(null) : `${isoOf(expiresAtMs)} (${relative(expiresAtMs)})`],
+        ["created", `${isoOf(createdAt)} (${relative(createdAt)})`],
+        ["times out", expiresAt === null ? orDash(null) : `${isoOf(expiresAt)} (${relative(expiresAt)})`],
         ["idle timeout", session.idleTimeoutMs === null ? orDash(null) : describeMs(session.idleTimeoutMs)],
         ["after the timeout", session.onTimeout],
         ["resumes when opened", session.autoResume ? "yes" : "no"],
@@ -120,11 +120,11 @@ async function showOne(id: string, options: Options): Promise<void> {
         ["source", clean(sourceText(session.setup), 300)],
         ["setup", setupText(session.setup)],
         ["volumes", orDash((session.volumes ?? []).map(({ name, path, mode }) => `${name} at ${path} (${mode})`).join(", ") || null)],
-        ["paused", relative(session.pausedAtMs)],
-        ["destroyed", relative(session.destroyedAtMs)],
+        ["paused", relative(session.pausedAt)],
+        ["destroyed", relative(session.destroyedAt)],
         ["last stopped by", orDash(session.stopReason)],
         ["model tokens", `${modelTokens.input} in, ${modelTokens.output} out`],
-        ["metadata", clean(JSON.stringify(session.metadata), 500)],
+        ["metadata", clean(session.metadataJson, 500)],
       ]),
     );
   });
@@ -181,7 +181,7 @@ const sessionJson = (session: SessionDetails) => ({
   template: session.template,
   driver: session.site.driver,
   host: session.site.host,
-  metadata: session.metadata,
+  metadata: JSON.parse(session.metadataJson) as Record<string, string>,
   timeoutMs: session.timeoutMs,
   idleTimeoutMs: session.idleTimeoutMs,
   autoResume: session.autoResume,
@@ -194,9 +194,9 @@ const sessionJson = (session: SessionDetails) => ({
   volumes: (session.volumes ?? []).map(({ name, path, mode }) => ({ name, path, mode })),
   hibernated: session.isHibernated,
   stopReason: session.stopReason,
-  createdAt: isoOf(session.createdAtMs),
-  expiresAt: isoOf(session.expiresAtMs),
-  idleAt: isoOf(session.idleAtMs),
-  pausedAt: isoOf(session.pausedAtMs),
-  destroyedAt: isoOf(session.destroyedAtMs),
+  createdAt: isoOf(session.createdAt),
+  expiresAt: isoOf(session.expiresAt),
+  idleAt: isoOf(session.idleAt),
+  pausedAt: isoOf(session.pausedAt),
+  destroyedAt: isoOf(session.destroyedAt),
 });

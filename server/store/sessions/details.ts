@@ -1,32 +1,17 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
 import type { Db } from "../schema.ts";
-import { parseRules, type SessionRules } from "./rules.ts";
-import { parseSetup, type SessionSetup } from "./session-setup.ts";
+import { pageOf } from "./list.ts";
 import type { SessionRow } from "./parse-session.ts";
-import { statusOf, type Site, type SessionState } from "./session.ts";
+import type { Site } from "./session.ts";
+import { parseViewRow, statusOfRow, type SessionView } from "./view.ts";
 
 // Everything that an operator may see of a session, in whatever state it is.
-export interface SessionDetails extends SessionRules {
-  id: SessionId;
-  sandboxId: SandboxId;
-  partnerId: string;
-  externalUserId: string | null;
+export interface SessionDetails extends Omit<SessionView, "status"> {
   status: SessionStatus | null;
-  state: SessionState;
-  generation: number;
-  template: string;
   site: Site;
-  metadata: Record<string, string>;
-  timeoutMs: number;
-  idleTimeoutMs: number | null;
-  setup: SessionSetup | null;
   isHibernated: boolean;
-  stopReason: string | null;
-  createdAtMs: number;
-  expiresAtMs: number | null;
-  idleAtMs: number | null;
-  pausedAtMs: number | null;
-  destroyedAtMs: number | null;
+  pausedAt: number | null;
+  destroyedAt: number | null;
 }
 
 export interface DetailsFilter {
@@ -38,7 +23,7 @@ export interface DetailsFilter {
 
 // Newest first.
 export async function listSessionDetails(db: Db, { partnerId, status, limit }: DetailsFilter): Promise<SessionDetails[]> {
-  let query = ownedRows(db).orderBy("created_at", "desc").orderBy("id", "desc").limit(limit);
+  let query = pageOf(ownedRows(db), undefined, limit);
   if (partnerId !== undefined) query = query.where("partner_id", "=", partnerId);
   query = query.where("state", status === "destroyed" ? "=" : "!=", "destroyed");
   if (status === "running") query = query.where("paused_at", "is", null);
@@ -57,25 +42,10 @@ export async function findSessionDetails(db: Db, id: string): Promise<SessionDet
 const ownedRows = (db: Db) => db.selectFrom("sessions").selectAll().where("partner_id", "is not", null);
 
 const parseDetails = (row: SessionRow): SessionDetails => ({
-  id: row.id,
-  sandboxId: row.sandbox_id,
-  partnerId: row.partner_id ?? "",
-  externalUserId: row.external_user_id,
-  status: statusOf({ state: row.state, was: row.paused_at === null ? "running" : "paused" }),
-  state: row.state,
-  generation: row.generation,
-  template: row.template,
+  ...parseViewRow(row),
+  status: statusOfRow(row),
   site: { driver: row.driver, host: row.host },
-  metadata: JSON.parse(row.metadata) as Record<string, string>,
-  timeoutMs: row.timeout_ms,
-  idleTimeoutMs: row.idle_timeout_ms,
-  ...parseRules(row),
-  setup: parseSetup(row.setup),
   isHibernated: row.hibernated === 1,
-  stopReason: row.stop_reason,
-  createdAtMs: row.created_at,
-  expiresAtMs: row.expires_at,
-  idleAtMs: row.idle_at,
-  pausedAtMs: row.paused_at,
-  destroyedAtMs: row.destroyed_at,
+  pausedAt: row.paused_at,
+  destroyedAt: row.destroyed_at,
 });

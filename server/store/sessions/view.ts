@@ -86,31 +86,34 @@ export const VIEW_COLUMNS = [
 export type ViewRow = Pick<SessionRow, (typeof VIEW_COLUMNS)[number]>;
 
 export function parseView(row: ViewRow): SessionView | null {
-  const status = statusOf({ state: row.state, was: row.paused_at === null ? "running" : "paused" });
-  if (status === null || row.partner_id === null) return null;
-  return {
-    id: row.id,
-    sandboxId: row.sandbox_id,
-    partnerId: row.partner_id,
-    externalUserId: row.external_user_id ?? "",
-    status,
-    state: row.state,
-    generation: row.generation,
-    template: row.template,
-    host: row.host,
-    metadataJson: row.metadata,
-    timeoutMs: row.timeout_ms,
-    expiresAt: row.expires_at,
-    idleTimeoutMs: row.idle_timeout_ms,
-    idleAt: row.idle_at,
-    extendUntil: row.extend_until,
-    ...parseRules(row),
-    setup: parseSetup(row.setup),
-    stopReason: row.stop_reason,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
+  const status = statusOfRow(row);
+  return status === null || row.partner_id === null ? null : { ...parseViewRow(row), status };
 }
+
+export const statusOfRow = ({ state, paused_at }: Pick<ViewRow, "state" | "paused_at">): SessionStatus | null =>
+  statusOf({ state, was: paused_at === null ? "running" : "paused" });
+
+export const parseViewRow = (row: ViewRow): Omit<SessionView, "status"> => ({
+  id: row.id,
+  sandboxId: row.sandbox_id,
+  partnerId: row.partner_id ?? "",
+  externalUserId: row.external_user_id ?? "",
+  state: row.state,
+  generation: row.generation,
+  template: row.template,
+  host: row.host,
+  metadataJson: row.metadata,
+  timeoutMs: row.timeout_ms,
+  expiresAt: row.expires_at,
+  idleTimeoutMs: row.idle_timeout_ms,
+  idleAt: row.idle_at,
+  extendUntil: row.extend_until,
+  ...parseRules(row),
+  setup: parseSetup(row.setup),
+  stopReason: row.stop_reason,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+});
 
 // undefined or null when no partner knows the session.
 export const readView = prepareFirst(
