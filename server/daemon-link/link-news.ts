@@ -1,4 +1,5 @@
 import type { SandboxId } from "@berth/contract";
+import { createListeners } from "../listeners.ts";
 import type { DaemonLinks } from "./daemon-links.ts";
 
 // Daemon links that say which sandboxes have news for the server, or will have.
@@ -8,8 +9,7 @@ export interface LinkNews {
 }
 
 export function withNews(links: DaemonLinks): DaemonLinks & LinkNews {
-  const listeners = new Set<(sandboxId: SandboxId) => void>();
-  const tell = (sandboxId: SandboxId) => listeners.forEach((listener) => listener(sandboxId));
+  const { call: tell, listen: onNews } = createListeners<SandboxId>();
   return {
     ...links,
     async request(sandboxId, request) {
@@ -22,9 +22,6 @@ export function withNews(links: DaemonLinks): DaemonLinks & LinkNews {
       if (started.hasNews) tell(sandboxId);
       return started;
     },
-    onNews(listener) {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    onNews,
   };
 }

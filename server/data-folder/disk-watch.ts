@@ -1,6 +1,7 @@
 import { AppError } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import { diskLevelOf, readDiskSpace, readUnwritten, type DiskLevel, type DiskSpace, type MachineDisk } from "../disk-space.ts";
+import { createListeners } from "../listeners.ts";
 import type { Log } from "../log.ts";
 import { flushDisks, releaseDiskReserve, reserveForStore, takeDiskReserve } from "./disk-reserve.ts";
 
@@ -26,7 +27,7 @@ const TICK_MS = 100;
 const RETAKE_MS = 60 * SECOND;
 
 export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenBytes, clock, log }: DiskWatchDeps): Promise<DiskWatch> {
-  const listeners = new Set<(level: DiskLevel) => void>();
+  const changes = createListeners<DiskLevel>();
   let space = readDiskSpace(dataDir, reserveMib);
   let level: DiskLevel = "enough";
   let nextTakeMs = 0;
@@ -51,7 +52,7 @@ export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenB
     level = next;
     const { freeBytes, reserveBytes, lacksInodes } = space;
     log[next === "enough" ? "info" : "error"](`disk.${next}`, { dataDir, freeBytes, reserveBytes, lacksInodes });
-    for (const listener of listeners) listener(next);
+    changes.call(next);
   }
 
   function release(): void {
@@ -76,10 +77,7 @@ export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenB
     space: () => space,
     admitNew: () => admit(level === "enough"),
     admitWrites: () => admit(level !== "full"),
-    onChange(listener) {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    onChange: changes.listen,
     async [Symbol.asyncDispose]() {
       await timer[Symbol.asyncDispose]();
       await flushing;

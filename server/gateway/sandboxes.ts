@@ -14,6 +14,7 @@ import type { SessionLinks } from "./relay/session-links.ts";
 import type { SocketRelay } from "./relay/socket-relay.ts";
 import { handshakeHeaders, requireHandshake } from "./relay/websocket-handshake.ts";
 import { relayRefusal } from "./requests/reply.ts";
+import type { Handler } from "./requests/handler.ts";
 import { splitUrl } from "./requests/request-parts.ts";
 
 // `/sandboxes/{sandboxId}/…`: the daemon's API for partners' backends, authorized by API key.
@@ -32,12 +33,7 @@ export interface SandboxesDeps {
 const INPUT_INTERVAL_MS = 5 * SECOND;
 const PAUSED_BEFORE = "The session was paused and is resumed; send the request again";
 
-export interface Sandboxes {
-  request(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
-}
-
-export function createSandboxes(deps: SandboxesDeps): Sandboxes {
+export function createSandboxes(deps: SandboxesDeps): Handler {
   const { authenticate, sessionCache, sessions, links, activity, outputLimit, sockets, clock } = deps;
 
   async function authorize(request: IncomingMessage): Promise<{ cached: CachedSession; path: string }> {

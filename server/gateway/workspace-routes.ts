@@ -30,6 +30,7 @@ import type { SessionLinks } from "./relay/session-links.ts";
 import { closeReasonFor, type SocketRelay } from "./relay/socket-relay.ts";
 import { visitorHeaders } from "./relay/sandbox-headers.ts";
 import { acceptAndClose, handshakeHeaders, requireHandshake } from "./relay/websocket-handshake.ts";
+import type { Handler } from "./requests/handler.ts";
 import { sendJson } from "./requests/reply.ts";
 import { splitUrl } from "./requests/request-parts.ts";
 import type { SessionStreams } from "./session-stream.ts";
@@ -50,12 +51,7 @@ export interface WorkspaceRoutesDeps extends LaunchDeps {
   previewDomain: string | null;
 }
 
-export interface WorkspaceRoutes {
-  request(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
-}
-
-export function createWorkspaceRoutes(deps: WorkspaceRoutesDeps): WorkspaceRoutes {
+export function createWorkspaceRoutes(deps: WorkspaceRoutesDeps): Handler {
   const { sessions, files, streams, previews, userSettings, activity, sockets, openings, sessionCache, cookies, baseUrl, previewDomain } =
     deps;
   const { origin } = new URL(baseUrl);

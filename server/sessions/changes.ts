@@ -1,3 +1,4 @@
+import { createListeners } from "../listeners.ts";
 import type { Session } from "../store/sessions/session.ts";
 import { viewOf, type SessionView } from "../store/sessions/view.ts";
 
@@ -8,15 +9,12 @@ export interface Changes {
 }
 
 export function createChanges(): Changes {
-  const listeners = new Set<(session: SessionView) => void>();
+  const { call, listen } = createListeners<SessionView>();
   return {
     announce(session) {
       const view = viewOf(session);
-      if (view !== null) for (const listener of listeners) listener(view);
+      if (view !== null) call(view);
     },
-    listen(listener) {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => listeners.delete(listener) };
-    },
+    listen,
   };
 }

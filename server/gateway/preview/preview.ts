@@ -17,6 +17,7 @@ import { relayRefusal } from "../requests/reply.ts";
 import { headerOf, splitUrl } from "../requests/request-parts.ts";
 import { isFramedPage, SCRIPT_PATH, scriptTagFor, sendScript } from "./address-report.ts";
 import { createPreviewHeaders, type PreviewHeaders } from "./preview-headers.ts";
+import type { Handler } from "../requests/handler.ts";
 import { OPEN_PATH, type PreviewLinks, type PreviewTarget } from "./preview-link.ts";
 
 // `{port}-{sandboxId}.{preview domain}`: a web server that runs in a sandbox, on its own origin.
@@ -32,12 +33,7 @@ export interface PreviewDeps {
   baseUrl: string;
 }
 
-export interface Preview {
-  request(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
-}
-
-export function createPreview(deps: PreviewDeps): Preview {
+export function createPreview(deps: PreviewDeps): Handler {
   const { previews, cookies, sessionCache, activity, sockets, baseUrl } = deps;
   const { origin: appOrigin } = new URL(baseUrl);
   const ancestorsOf = (partner: GatewayPartner) => `${frameAncestors(partner)} ${appOrigin}`;

@@ -1,3 +1,4 @@
+import { createListeners } from "../../listeners.ts";
 import { createSnapshots, type SnapshotsDeps } from "./create-snapshots.ts";
 import { createSnapshotWork, type SnapshotWorkDeps } from "./snapshot-work.ts";
 import type { SnapshotLimits, Snapshots } from "./snapshots.ts";
@@ -10,20 +11,10 @@ export type SnapshotServicesDeps = Omit<SnapshotWorkDeps, "limits" | "onEvent"> 
 // The snapshots, and what tidies them over time.
 export function createSnapshotServices(deps: SnapshotServicesDeps): { snapshots: Snapshots; tidy: TidySnapshots } {
   const { snapshotLimits: limits } = deps;
-  const listeners = new Set<(partnerId: string) => void>();
-  const work = createSnapshotWork({
-    ...deps,
-    limits,
-    onEvent(partnerId) {
-      for (const listener of listeners) listener(partnerId);
-    },
-  });
-  const onEvent: Snapshots["onEvent"] = (listener) => {
-    listeners.add(listener);
-    return { [Symbol.dispose]: () => void listeners.delete(listener) };
-  };
+  const events = createListeners<string>();
+  const work = createSnapshotWork({ ...deps, limits, onEvent: events.call });
   return {
-    snapshots: createSnapshots({ ...deps, work, onEvent }),
+    snapshots: createSnapshots({ ...deps, work, onEvent: events.listen }),
     tidy: createTidySnapshots({ ...deps, work, retentionMs: limits.snapshotRetentionMs }),
   };
 }

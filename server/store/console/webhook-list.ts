@@ -1,6 +1,7 @@
 import type { ConsoleWebhook } from "@berth/contract/console.ts";
 import type { Db } from "../schema.ts";
 import { countPending } from "../webhooks/deliveries.ts";
+import { dueLanes } from "../webhooks/lanes.ts";
 
 // An endpoint without its secrets, with its times as they are stored.
 export type WebhookUse = Omit<ConsoleWebhook, "failingSince" | "dueSince"> & Record<"failingSince" | "dueSince", number | null>;
@@ -34,15 +35,5 @@ export async function listWebhookUse(
   return found;
 }
 
-async function firstDue(db: Db, endpointId: string, nowMs: number): Promise<number | null> {
-  const row = await db
-    .selectFrom("webhook_lanes")
-    .select("next_at")
-    .where("endpoint_id", "=", endpointId)
-    .where("next_at", "<=", nowMs)
-    .where("lease_until", "<=", nowMs)
-    .orderBy("next_at")
-    .limit(1)
-    .executeTakeFirst();
-  return row?.next_at ?? null;
-}
+const firstDue = async (db: Db, endpointId: string, nowMs: number): Promise<number | null> =>
+  (await dueLanes(db, endpointId, nowMs).limit(1).executeTakeFirst())?.next_at ?? null;

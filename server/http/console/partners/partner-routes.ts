@@ -5,6 +5,7 @@ import type { Clock } from "../../../clock.ts";
 import type { OwnKeys } from "../../../keys/own-keys.ts";
 import { listPartnerUse, type PartnerUse } from "../../../store/console/partner-list.ts";
 import type { Store } from "../../../store/open.ts";
+import type { Db } from "../../../store/schema.ts";
 import { appendAudit } from "../../../store/partners/audit.ts";
 import { parseOptionalBody } from "../../requests/request-body.ts";
 import { parseCreateKey, parseRotateKey, toIssuedBody, toKeyBody, toRotatedBody } from "../../routes/key-bodies.ts";
@@ -22,6 +23,8 @@ const MAX_KEYS = 200;
 
 // Partners and their keys. Changes of keys go through the service of the partner API.
 export function partnerRoutes({ store, clock, ownKeys }: PartnerRouteDeps): ConsoleRoute[] {
+  const audit = (tx: Db, access: Access, action: string, keyId: string) =>
+    appendAudit(tx, access.auditEntry(action, requirePartner(access), keyId), clock.now());
   return [
     {
       method: "GET",
@@ -47,9 +50,7 @@ export function partnerRoutes({ store, clock, ownKeys }: PartnerRouteDeps): Cons
       async handle(access, request): Promise<KeyWithSecret> {
         const partnerId = requirePartner(access);
         const key = parseCreateKey(parseOptionalBody(request) ?? {}, clock.now());
-        return toIssuedBody(
-          await ownKeys.create(partnerId, key, (tx, { id }) => appendAudit(tx, access.auditEntry("key.issue", partnerId, id), clock.now())),
-        );
+        return toIssuedBody(await ownKeys.create(partnerId, key, (tx, { id }) => audit(tx, access, "key.issue", id)));
       },
     },
     {
@@ -60,8 +61,8 @@ export function partnerRoutes({ store, clock, ownKeys }: PartnerRouteDeps): Cons
         const options = parseRotateKey(parseOptionalBody(request) ?? {}, clock.now());
         return toRotatedBody(
           await ownKeys.rotate(partnerId, idOf(request), options, async (tx, { old, issued }) => {
-            await appendAudit(tx, access.auditEntry("key.rotate", partnerId, old.id), clock.now());
-            await appendAudit(tx, access.auditEntry("key.issue", partnerId, issued.id), clock.now());
+            await audit(tx, access, "key.rotate", old.id);
+            await audit(tx, access, "key.issue", issued.id);
           }),
         );
       },
@@ -71,11 +72,7 @@ export function partnerRoutes({ store, clock, ownKeys }: PartnerRouteDeps): Cons
       path: "/keys/:id/revoke",
       async handle(access, request): Promise<Key> {
         const partnerId = requirePartner(access);
-        return toKeyBody(
-          await ownKeys.revoke(partnerId, idOf(request), (tx, { id }) =>
-            appendAudit(tx, access.auditEntry("key.revoke", partnerId, id), clock.now()),
-          ),
-        );
+        return toKeyBody(await ownKeys.revoke(partnerId, idOf(request), (tx, { id }) => audit(tx, access, "key.revoke", id)));
       },
     },
   ];
