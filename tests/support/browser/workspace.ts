@@ -186,12 +186,16 @@ export const screenText = async (page: Page): Promise<string> =>
 
 // Clicks a text on the terminal's screen. A link is found when the pointer moves over it.
 export async function clickInTerminal(page: Page, text: string): Promise<void> {
-  const row = terminal(page).getByText(text).last();
-  await row.waitFor();
-  const box = (await row.boundingBox())!;
+  const box = await boxOf(terminal(page).getByText(text).last());
   const x = box.x + box.width - 12;
   await page.mouse.move(x, box.y + 4);
   await page.mouse.move(x, box.y + 8);
   await expectVisible(page.locator(".xterm-cursor-pointer"));
   await page.mouse.click(x, box.y + 8);
+}
+
+// The rows of a terminal are replaced when it gets another size, so a row that was visible may have no box.
+async function boxOf(row: Locator): Promise<{ x: number; y: number; width: number }> {
+  await row.waitFor();
+  return (await row.boundingBox()) ?? (await boxOf(row));
 }
