@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findCircles, findFolderCircles, partImports, partOf, readImportGraph } from "./import-graph.ts";
 
@@ -7,7 +7,8 @@ import { findCircles, findFolderCircles, partImports, partOf, readImportGraph } 
 const root = join(import.meta.dirname, "../..");
 const table = readTable("Who may import whom");
 const graph = readImportGraph(root);
-const workspaceTable = readTable("Folders of the workspace");
+// The folders of each layer, from the top to the bottom.
+const layers = [...readSection("The workspace in the browser").matchAll(/^\| \w+ \| (`[^|]*`) \|/gm)].map(([, cell]) => namesIn(cell!));
 const workspaceImports = new Map([...graph.imports].filter(([file]) => file.startsWith("web/workspace/")));
 
 test("every part of the product is in the import table of ARCHITECTURE.md", () => {
@@ -44,22 +45,21 @@ test("every allowance of the import table is used", () => {
   expect(allowed.filter((allowance) => !used.has(allowance))).toEqual([]);
 });
 
-test("a folder of the workspace imports only what its row in ARCHITECTURE.md allows", () => {
-  const forbidden = workspaceFolderImports().filter(({ from, to }) => !workspaceTable.get(from)?.includes(to));
-  expect(forbidden.map(({ file, to }) => `${file} imports ${to}`)).toEqual([]);
+test("every folder of the workspace is in one layer of ARCHITECTURE.md", () => {
+  const folders = new Set([...workspaceImports.keys()].map(workspaceFolder).filter((folder) => folder !== null));
+  expect(layers.flat().toSorted()).toEqual([...folders].toSorted());
 });
 
-test("every allowance of a workspace folder is used", () => {
-  const used = new Set(workspaceFolderImports().map(({ from, to }) => `${from} may import ${to}`));
-  const allowed = [...workspaceTable].flatMap(([from, targets]) => targets.map((to) => `${from} may import ${to}`));
-  expect(allowed.filter((allowance) => !used.has(allowance))).toEqual([]);
-});
-
-test("a folder of the workspace may import only folders further down in its table", () => {
-  const order = [...workspaceTable.keys()];
-  const upward = [...workspaceTable].flatMap(([from, targets]) =>
-    targets.filter((to) => order.indexOf(to) <= order.indexOf(from)).map((to) => `${from} may import ${to}`),
-  );
+test("a folder of the workspace imports only folders of its own layer and of those below", () => {
+  const layerOf = (file: string) => layers.findIndex((folders) => folders.includes(workspaceFolder(file) ?? ""));
+  // main.tsx, directly in web/workspace, may import every folder.
+  const upward = [...workspaceImports]
+    .filter(([file]) => workspaceFolder(file) !== null)
+    .flatMap(([file, targets]) =>
+      targets
+        .filter((target) => target.startsWith("web/workspace/") && layerOf(target) < layerOf(file))
+        .map((target) => `${file} imports ${target}`),
+    );
   expect(upward).toEqual([]);
 });
 
@@ -72,20 +72,24 @@ test("there are no import circles between the parts of ARCHITECTURE.md", () => {
   expect(findCircles(partImports(graph))).toEqual([]);
 });
 
-// main.tsx, directly in web/workspace, may import every folder.
-function workspaceFolderImports(): { file: string; from: string; to: string }[] {
-  const folderOf = (file: string) => dirname(file).replace(/^web\/workspace\/?/, "");
-  return [...workspaceImports]
-    .flatMap(([file, targets]) => targets.map((target) => ({ file, from: folderOf(file), to: folderOf(target), target })))
-    .filter(({ from, to, target }) => from !== "" && from !== to && target.startsWith("web/workspace/"));
+// The folder directly in web/workspace that holds a file; null for files that no folder holds.
+function workspaceFolder(file: string): string | null {
+  return /^web\/workspace\/([^/]+)\//.exec(file)?.[1] ?? null;
 }
 
 // The first cell of a row names the part, the last one what it may import.
 function readTable(heading: string): Map<string, string[]> {
+  const rows = [...readSection(heading).matchAll(/^\| `([^`]+)` \|(?:.*\|)? (.*) \|$/gm)];
+  return new Map(rows.map(([, part, allowed]) => [part!, namesIn(allowed!)]));
+}
+
+function readSection(heading: string): string {
   const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
-  const section = text.slice(text.indexOf(`## ${heading}`)).split(/\n(?=## )/)[0]!;
-  const rows = [...section.matchAll(/^\| `([^`]+)` \|(?:.*\|)? (.*) \|$/gm)];
-  return new Map(rows.map(([, part, allowed]) => [part!, [...allowed!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!)]));
+  return text.slice(text.indexOf(`## ${heading}`)).split(/\n(?=## )/)[0]!;
+}
+
+function namesIn(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
 }
 
 const withoutEnding = (file: string) => file.replace(/\.tsx?$/, "");

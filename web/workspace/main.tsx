@@ -9,47 +9,56 @@ import { OpenDialogs } from "./shell/dialogs.tsx";
 import { PausedOverlay } from "./shell/workbench.tsx";
 import { ConflictBar } from "./editor/file-view.tsx";
 import { NameField } from "./files/tree-row.tsx";
-import { WorkspaceContext } from "./state/context.ts";
+import { ActionsContext, createActions } from "./actions/actions.ts";
+import { PageContext, SandboxContext, SessionContext } from "./state/context.ts";
 import { createWorkspace } from "./state/workspace.ts";
 import "./styles/index.css";
 
 const sandboxId = /^\/workspace\/([^/]+)\//.exec(location.pathname)?.[1] ?? "";
-const workspace = createWorkspace(sandboxId);
+const { page, sandbox, session } = createWorkspace(sandboxId);
+const actions = createActions(page, sandbox);
+const deps = { ...page, ...sandbox, ...session, ...actions, session };
 refuseStrayFiles();
 if (parent !== window)
-  void loadModule(() => import("./embedding/partner-page.ts")).then(({ followPartnerPage }) => followPartnerPage(workspace));
+  void loadModule(() => import("./embedding/partner-page.ts")).then(({ followPartnerPage }) => followPartnerPage(deps));
 
 // Few sessions have an idle timeout.
 let followsIdlePause = false;
 const followIdlePause = () => {
-  if (followsIdlePause || !workspace.mayEdit || !workspace.session.store.getState().session?.idlePause) return;
+  if (followsIdlePause || !session.mayEdit || !session.store.getState().session?.idlePause) return;
   followsIdlePause = true;
-  void loadModule(() => import("./session/idle-pause.ts")).then((module) => module.followIdlePause(workspace));
+  void loadModule(() => import("./session/idle-pause.ts")).then((module) => module.followIdlePause(deps));
 };
 followIdlePause();
-workspace.session.store.subscribe(followIdlePause);
-if (workspace.mayEdit && workspace.session.store.getState().session?.source)
-  void loadModule(() => import("./session/source-notice.ts")).then((module) => module.followSource(workspace));
+session.store.subscribe(followIdlePause);
+if (session.mayEdit && session.store.getState().session?.source)
+  void loadModule(() => import("./session/source-notice.ts")).then((module) => module.followSource(deps));
 
 const root = document.getElementById("root");
 if (root)
   createRoot(root).render(
     <StrictMode>
-      <WorkspaceContext value={workspace}>
-        <App />
-      </WorkspaceContext>
+      <SessionContext value={session}>
+        <PageContext value={page}>
+          <SandboxContext value={sandbox}>
+            <ActionsContext value={actions}>
+              <App />
+            </ActionsContext>
+          </SandboxContext>
+        </PageContext>
+      </SessionContext>
     </StrictMode>,
   );
 
 // Nearly every visit needs the editor, so it loads before there is a text for it. The text is requested first, so that it
 // arrives while the browser is busy with the editor.
-void Promise.race([workspace.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))])
+void Promise.race([sandbox.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))])
   .then(() => loadModule(() => import("./editor/text-editor.tsx")))
   .then(afterFirstText)
   .then(() => {
     // Small parts that must appear at once, or without a connection to the server.
     for (const part of [OpenDialogs, NameField, ConflictBar, PausedOverlay, EndedPage]) part.prefetch().catch(() => {});
-    void import("./together/start.ts").then(({ startTogether }) => startTogether(workspace)).catch(() => {});
+    void import("./together/start.ts").then(({ startTogether }) => startTogether(deps)).catch(() => {});
     setTimeout(() => void prefetchSidePanels(), 1000);
-    void import("./editor/language/background-tabs.ts").then(({ openBackgroundTabs }) => openBackgroundTabs(workspace)).catch(() => {});
+    void import("./editor/language/background-tabs.ts").then(({ openBackgroundTabs }) => openBackgroundTabs(deps)).catch(() => {});
   });

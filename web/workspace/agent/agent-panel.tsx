@@ -2,7 +2,7 @@ import "../styles/agent/conversation.css";
 import "../styles/agent/composer.css";
 import { MessageSquarePlus, Sparkles, Trash2, X } from "lucide-react";
 import { useEffect, useRef, type RefObject } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSession } from "../state/context.ts";
 import { useAgent, useAgentState } from "../state/use-agent.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { AgentStatus } from "./agent-status.tsx";
@@ -13,7 +13,8 @@ import { ConversationItems } from "./conversation/conversation-items.tsx";
 // The panel of the coding agent. Loaded together with the Markdown renderer when it is first opened.
 export default function AgentPanel() {
   const agent = useAgent();
-  const { mayEdit, layout } = useWorkspace();
+  const { layout } = usePage();
+  const { mayEdit } = useSession();
   useEffect(() => agent.connect(), [agent]);
   const panel = useFocusOnRequest();
   const { current, pendingPrompt, items, agent: state } = useAgentState((view) => view);
@@ -60,8 +61,8 @@ export default function AgentPanel() {
 // The field for a message takes a requested focus. It may not be there yet or at all, so the panel takes the focus until then. If the
 // person goes elsewhere meanwhile, the focus stays there.
 function useFocusOnRequest(): RefObject<HTMLElement | null> {
-  const { focusRequest } = useWorkspace();
-  const requested = useWorkspaceState("focusRequest", (state) => state.target === "agent");
+  const { focusRequest } = usePage();
+  const requested = usePageState("focusRequest", (state) => state.target === "agent");
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {
     if (!requested) return;
@@ -74,7 +75,7 @@ function useFocusOnRequest(): RefObject<HTMLElement | null> {
 }
 
 function EmptyConversation() {
-  const { mayEdit } = useWorkspace();
+  const { mayEdit } = useSession();
   const agentName = useAgentState((view) => view.agent?.name);
   return (
     <div className="empty">
@@ -87,7 +88,7 @@ function EmptyConversation() {
 
 function DeleteConversation() {
   const agent = useAgent();
-  const { dialogs } = useWorkspace();
+  const { dialogs } = usePage();
   const current = useAgentState((view) => (view.current === view.prepared ? null : view.current));
   const remove = async () => {
     if (current === null) return;

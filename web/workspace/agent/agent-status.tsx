@@ -1,11 +1,11 @@
 import { Sparkles, TriangleAlert } from "lucide-react";
-import { useWorkspace } from "../state/context.ts";
+import { useSession } from "../state/context.ts";
 import { useAgent, useAgentState } from "../state/use-agent.ts";
 
 // Shown when the agent cannot be used. The reasons are for operators: `berth doctor` and GET /agent name them.
 export function AgentStatus() {
   const agent = useAgent();
-  const { mayEdit } = useWorkspace();
+  const { mayEdit } = useSession();
   const state = useAgentState((view) => view.agent);
   if (state === null)
     return (

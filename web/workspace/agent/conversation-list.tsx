@@ -1,6 +1,6 @@
 import { ChevronDown, Download, Pencil } from "lucide-react";
 import { useRef, useState } from "react";
-import { useWorkspace } from "../state/context.ts";
+import { useSession } from "../state/context.ts";
 import { useAgent, useAgentState } from "../state/use-agent.ts";
 import { Menu } from "../parts/menu.tsx";
 import { exportConversation } from "./conversation/export-conversation.ts";
@@ -14,7 +14,7 @@ export function ConversationList() {
   const button = useRef<HTMLButtonElement>(null);
   const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
   const [renaming, setRenaming] = useState(false);
-  const { mayEdit } = useWorkspace();
+  const { mayEdit } = useSession();
   const items = useAgentState((view) => (view.current === null ? undefined : view.items[view.current]));
   const shown = conversations.find(({ id }) => id === current);
   const title = shown?.title ?? "New conversation";

@@ -3,9 +3,9 @@ import "../styles/source-control.css";
 import { GitBranch, GitCompare, RefreshCw, Undo2 } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import type { Change, Changes } from "@berth/contract/agent.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, useSandbox, useSandboxState, useSession } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
-import { initializeRepository } from "../state/actions/git-actions.ts";
+import { useGitActions } from "../actions/git-actions.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
@@ -15,10 +15,10 @@ const SourceControl = lazy(() => loadModule(() => import("../git/source-control.
 
 // The repository or, without one, the changes since the session's start.
 export default function ChangesPanel() {
-  const { git } = useWorkspace();
-  const repository = useWorkspaceState("git", (state) => state.repository);
-  const known = useWorkspaceState("git", (state) => state.known);
-  const error = useWorkspaceState("git", (state) => state.error);
+  const { git } = useSandbox();
+  const repository = useSandboxState("git", (state) => state.repository);
+  const known = useSandboxState("git", (state) => state.known);
+  const error = useSandboxState("git", (state) => state.error);
   const [refreshed, setRefreshed] = useState(0);
   const refresh = () => {
     setRefreshed((count) => count + 1);
@@ -41,7 +41,8 @@ export default function ChangesPanel() {
 }
 
 function SessionChanges() {
-  const workspace = useWorkspace();
+  const { mayEdit } = useSession();
+  const { initializeRepository } = useGitActions();
   const { changes, error } = useChanges();
   return (
     <>
@@ -52,9 +53,9 @@ function SessionChanges() {
         {changes?.changes.map((change) => (
           <ChangeRow key={change.path} change={change} />
         ))}
-        {workspace.mayEdit && (
+        {mayEdit && (
           <div className="git-start">
-            <button type="button" className="button" onClick={() => void initializeRepository(workspace)}>
+            <button type="button" className="button" onClick={() => void initializeRepository()}>
               <GitBranch size={14} />
               Initialize repository
             </button>
@@ -69,8 +70,8 @@ const count = ({ changes, truncated }: Changes) =>
   `${changes.length}${truncated ? " or more" : ""} ${changes.length === 1 && !truncated ? "file" : "files"} changed`;
 
 function useChanges() {
-  const { api } = useWorkspace();
-  const version = useWorkspaceState("files", (state) => state.version);
+  const { api } = useSandbox();
+  const version = useSandboxState("files", (state) => state.version);
   const [changes, setChanges] = useState<Changes | null>(null);
   const [error, setError] = useState<string | null>(null);
   // Debounced, because files often change in bursts.
@@ -90,7 +91,9 @@ function useChanges() {
 }
 
 function ChangeRow({ change }: { change: Change }) {
-  const { mayEdit, layout, dialogs, notices, api } = useWorkspace();
+  const { layout, dialogs, notices } = usePage();
+  const { api } = useSandbox();
+  const { mayEdit } = useSession();
   const { path, kind, linesAdded, linesDeleted } = change;
   const revert = async () => {
     const text =

@@ -1,7 +1,7 @@
 import "../styles/editor/diff.css";
 import { FileQuestion } from "lucide-react";
 import type { ReactNode } from "react";
-import { useWorkspace } from "../state/context.ts";
+import { useSandbox } from "../state/context.ts";
 import { isImage } from "../state/documents/content.ts";
 import type { OpenFile } from "../state/documents/open-files.ts";
 import type { Original } from "../state/documents/original.ts";
@@ -9,7 +9,7 @@ import { formatBytes, nameOf } from "../text/paths.ts";
 
 // Compares two versions of a file that is not a text: as pictures, or by their sizes.
 export function BinaryDiff({ path, original, current }: { path: string; original: Original; current: OpenFile }) {
-  const { api } = useWorkspace();
+  const { api } = useSandbox();
   if (!isImage(path))
     return (
       <div className="empty">

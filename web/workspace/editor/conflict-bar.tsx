@@ -1,6 +1,6 @@
 import "../styles/editor/conflict-bar.css";
 import { CircleAlert, TriangleAlert } from "lucide-react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
 import { tabFor } from "../state/tabs/tab.ts";
 import type { TextDocument } from "../state/documents/document.ts";
@@ -14,7 +14,7 @@ export default function ConflictBar({ doc }: { doc: TextDocument }) {
 }
 
 export function ChangedOnDisk({ path, comparing = false }: { path: string; comparing?: boolean }) {
-  const { documents, layout } = useWorkspace();
+  const { documents, layout } = usePage();
   const closeComparison = () => layout.dropTab(`compare:${path}`);
   const keepMine = async () => {
     await documents.keepMine(path);
@@ -47,20 +47,20 @@ export function ChangedOnDisk({ path, comparing = false }: { path: string; compa
 }
 
 function DeletedOnDisk({ path }: { path: string }) {
-  const workspace = useWorkspace();
+  const page = usePage();
   return (
     <div className="bar" role="alert">
       <TriangleAlert size={16} />
       <p>{nameOf(path)} was deleted on disk. You can still save the text you have open.</p>
-      <button type="button" className="button small" onClick={() => void workspace.documents.save(path)}>
+      <button type="button" className="button small" onClick={() => void page.documents.save(path)}>
         Save again
       </button>
       <button
         type="button"
         className="button small"
         onClick={() => {
-          workspace.layout.dropTab(`file:${path}`);
-          workspace.documents.close(path);
+          page.layout.dropTab(`file:${path}`);
+          page.documents.close(path);
         }}
       >
         Close
@@ -70,8 +70,8 @@ function DeletedOnDisk({ path }: { path: string }) {
 }
 
 function NotSaved({ path, reason }: { path: string; reason: string }) {
-  const { documents } = useWorkspace();
-  const autosave = useWorkspaceState("preferences", (state) => state.autosave);
+  const { documents } = usePage();
+  const autosave = usePageState("preferences", (state) => state.autosave);
   return (
     <div className="bar bad" role="alert">
       <CircleAlert size={16} />

@@ -5,7 +5,7 @@ import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef, useState, type RefObject } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSandbox } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
 import { readOriginal, type Original } from "../state/documents/original.ts";
 import { theme } from "./code/theme.ts";
@@ -14,23 +14,24 @@ import { ChangedOnDisk } from "./conflict-bar.tsx";
 
 // Compares two versions of a file, side by side if there is room.
 export default function DiffView({ path, against }: { path: string; against: "original" | "disk" }) {
-  const workspace = useWorkspace();
-  const file = useWorkspaceState("documents", (state) => state.files[path]);
+  const page = usePage();
+  const { api } = useSandbox();
+  const file = usePageState("documents", (state) => state.files[path]);
   const conflict = file?.kind === "text" && file.document.conflict?.kind === "changed" ? file.document.conflict : null;
   const [original, setOriginal] = useState<Original | null>(null);
   const [hasFailed, setFailed] = useState(false);
-  const currentText = file?.kind === "text" || file?.kind === "failed" ? workspace.documents.textOf(path) : null;
+  const currentText = file?.kind === "text" || file?.kind === "failed" ? page.documents.textOf(path) : null;
 
   useEffect(() => {
     if (against === "disk") return setOriginal(conflict && { kind: "text", text: conflict.text });
     let cancelled = false;
-    const reading = workspace.notices.attempt(`Could not compare ${path}`, async () => {
-      const found = await readOriginal(workspace.api, path);
+    const reading = page.notices.attempt(`Could not compare ${path}`, async () => {
+      const found = await readOriginal(api, path);
       if (!cancelled) setOriginal(found);
     });
     void reading.then((isRead) => setFailed(!isRead));
     return () => void (cancelled = true);
-  }, [workspace, path, against, conflict, file]);
+  }, [page, api, path, against, conflict, file]);
 
   if (against === "disk" && conflict === null) return <div className="empty">Nothing to compare. Both versions are the same.</div>;
   return (

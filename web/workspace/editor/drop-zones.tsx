@@ -1,6 +1,6 @@
 import { useState, type DragEvent } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { dropOnEditor } from "../state/actions/tab-actions.ts";
+import { usePage, usePageState } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { MAX_GROUPS } from "../state/tabs/editor-groups.ts";
 
 type Zone = "left" | "end" | "right";
@@ -8,10 +8,10 @@ type Zone = "left" | "end" | "right";
 // Covers the content of a group while a tab or a file is dragged, because a frame below would swallow the drag. Shows where it
 // would go: into this group, or into a new one on its left or right.
 export function DropZones({ group }: { group: string }) {
-  const workspace = useWorkspace();
-  const { tabDrag } = workspace;
-  const isDragging = useWorkspaceState("tabDrag", ({ dragged }) => dragged !== null);
-  const mayAdd = useWorkspaceState("layout", ({ groups }) => groups.length < MAX_GROUPS);
+  const { tabDrag } = usePage();
+  const { dropOnEditor } = useActions();
+  const isDragging = usePageState("tabDrag", ({ dragged }) => dragged !== null);
+  const mayAdd = usePageState("layout", ({ groups }) => groups.length < MAX_GROUPS);
   const [zone, setZone] = useState<Zone | null>(null);
   if (!isDragging) return null;
 
@@ -35,7 +35,7 @@ export function DropZones({ group }: { group: string }) {
         const { dragged } = tabDrag.store.getState();
         tabDrag.end();
         setZone(null);
-        if (dragged) dropOnEditor(workspace, dragged, { group, at: zoneAt(event) });
+        if (dragged) dropOnEditor(dragged, { group, at: zoneAt(event) });
       }}
     >
       {zone && <div className="drop-zone" data-zone={zone} />}

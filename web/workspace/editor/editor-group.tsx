@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSandbox } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { activeTabIn, type EditorGroup } from "../state/tabs/editor-group.ts";
 import type { PageName, Tab } from "../state/tabs/tab.ts";
@@ -22,12 +22,10 @@ const MarkdownView = lazy(() => loadModule(() => import("./markdown-view.tsx")))
 
 // One column of the editor area: its tabs, and the content of the active one.
 export function EditorGroupView({ group }: { group: EditorGroup }) {
-  const { documents, layout, focusRequest } = useWorkspace();
+  const { documents, layout, focusRequest } = usePage();
   const section = useRef<HTMLElement>(null);
-  const isActive = useWorkspaceState("layout", ({ activeGroup }) => activeGroup === group.id);
-  const number = useWorkspaceState("layout", ({ groups }) =>
-    groups.length < 2 ? null : groups.findIndex(({ id }) => id === group.id) + 1,
-  );
+  const isActive = usePageState("layout", ({ activeGroup }) => activeGroup === group.id);
+  const number = usePageState("layout", ({ groups }) => (groups.length < 2 ? null : groups.findIndex(({ id }) => id === group.id) + 1));
   const shown = activeTabIn(group);
   const previewPort = shown?.kind === "preview" ? shown.port : null;
 
@@ -36,7 +34,7 @@ export function EditorGroupView({ group }: { group: EditorGroup }) {
     if (shown && "path" in shown) void documents.open(shown.path);
   }, [documents, shown]);
 
-  const focusRequested = useWorkspaceState("focusRequest", (state) => state.target === "tab") && isActive;
+  const focusRequested = usePageState("focusRequest", (state) => state.target === "tab") && isActive;
   useEffect(() => {
     if (!focusRequested) return;
     section.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"], .tab-content button')?.focus();
@@ -70,7 +68,7 @@ const labelOf = (tab: Tab) => ("path" in tab ? tab.path : tabName(tab));
 
 // A first visit opens the README as soon as the files are known, so until then nothing else is shown.
 function Welcome() {
-  const { initialRequest } = useWorkspace();
+  const { initialRequest } = useSandbox();
   const [isKnown, setKnown] = useState(false);
   useEffect(() => void initialRequest.finally(() => setKnown(true)), [initialRequest]);
   return isKnown && <LazyWelcome />;

@@ -1,18 +1,19 @@
 import { useEffect, useMemo, useState } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSandbox } from "../state/context.ts";
+import { useActions, type Uses } from "../actions/actions.ts";
 import { Markdown, type MarkdownLinks } from "../parts/markdown.tsx";
-import { isMarkdown, openFile } from "../state/actions/open-actions.ts";
 import { tabFor } from "../state/tabs/tab.ts";
-import type { Workspace } from "../state/workspace.ts";
 import { findHeading, resolveLink } from "../text/markdown-links.ts";
-import { extensionOf } from "../text/paths.ts";
+import { extensionOf, isMarkdown } from "../text/paths.ts";
 
 // Renders a Markdown file and follows the editor as the person types.
 export default function MarkdownView({ path }: { path: string }) {
-  const workspace = useWorkspace();
-  const { documents } = workspace;
-  const file = useWorkspaceState("documents", (state) => state.files[path]);
-  const links = useMemo(() => linksOf(workspace, path), [workspace, path]);
+  const page = usePage();
+  const sandbox = useSandbox();
+  const actions = useActions();
+  const { documents } = page;
+  const file = usePageState("documents", (state) => state.files[path]);
+  const links = useMemo(() => linksOf({ ...page, ...sandbox, ...actions }, path), [page, sandbox, actions, path]);
   const [text, setText] = useState("");
   useEffect(() => {
     if (file?.kind === "text") setText(documents.textOf(path));
@@ -25,8 +26,8 @@ export default function MarkdownView({ path }: { path: string }) {
   );
 }
 
-function linksOf(workspace: Workspace, path: string): MarkdownLinks {
-  const { api, layout, cursor } = workspace;
+function linksOf(deps: Uses<"api" | "cursor" | "layout" | "openFile">, path: string): MarkdownLinks {
+  const { api, layout, cursor } = deps;
   let shown: HTMLElement | null = null;
   return {
     imageUrl: (src) => api.fileUrl(resolveLink(path, src).path ?? path),
@@ -44,7 +45,7 @@ function linksOf(workspace: Workspace, path: string): MarkdownLinks {
         return layout.showSideView("files");
       }
       const line = Number(/^L(\d+)/.exec(anchor ?? "")?.[1]);
-      if (!isMarkdown(target)) return openFile(workspace, target, line ? { line, column: 1 } : undefined);
+      if (!isMarkdown(target)) return deps.openFile(target, line ? { line, column: 1 } : undefined);
       if (anchor !== null) cursor.requestAnchor({ path: target, anchor });
       layout.openTab(tabFor("markdown", target));
     },

@@ -1,10 +1,10 @@
 import { ChevronRight } from "lucide-react";
 import { Fragment } from "react";
-import { useWorkspace } from "../state/context.ts";
+import { usePage } from "../state/context.ts";
 
 // The path of the open file. Clicking a folder shows it in the tree.
 export function PathBar({ path }: { path: string }) {
-  const { layout } = useWorkspace();
+  const { layout } = usePage();
   const parts = path.split("/");
   const reveal = (depth: number) => {
     layout.expandTo(parts.slice(0, depth + 2).join("/"));

@@ -1,24 +1,26 @@
 import "../styles/editor/diff.css";
 import { useEffect, useState } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { useSandbox, useSandboxState } from "../state/context.ts";
 import type { Revision, RevisionsTab } from "../state/tabs/tab.ts";
 import { describeError } from "../state/page/notices.ts";
-import type { Workspace } from "../state/workspace.ts";
 import { decodeText } from "../text/encoding.ts";
 import { Diff } from "./diff-view.tsx";
+import type { Uses } from "../actions/actions.ts";
+
+type Deps = Uses<"api" | "git">;
 
 type Sides = { kind: "texts"; before: string; after: string } | { kind: "binary" } | { kind: "failed"; message: string };
 
 // Compares two revisions of a file.
 export default function RevisionsView({ tab }: { tab: RevisionsTab }) {
-  const workspace = useWorkspace();
-  const version = useWorkspaceState("git", (state) => state.version);
+  const sandbox = useSandbox();
+  const version = useSandboxState("git", (state) => state.version);
   const [sides, setSides] = useState<Sides | null>(null);
   useEffect(() => {
     let cancelled = false;
-    void readSides(workspace, tab).then((found) => !cancelled && setSides((shown) => (sameSides(shown, found) ? shown : found)));
+    void readSides(sandbox, tab).then((found) => !cancelled && setSides((shown) => (sameSides(shown, found) ? shown : found)));
     return () => void (cancelled = true);
-  }, [workspace, tab, version]);
+  }, [sandbox, tab, version]);
 
   if (sides === null) return <div className="loading-center" aria-busy="true" />;
   if (sides.kind === "failed") return <div className="empty">Could not compare: {sides.message}</div>;
@@ -47,9 +49,9 @@ function nameOf(side: Revision | null): string {
   return side === null ? "nothing" : (NAMES[side.revision] ?? side.revision.slice(0, 7));
 }
 
-async function readSides(workspace: Workspace, { before, after }: RevisionsTab): Promise<Sides> {
+async function readSides(deps: Deps, { before, after }: RevisionsTab): Promise<Sides> {
   try {
-    const [a, b] = await Promise.all([readSide(workspace, before), readSide(workspace, after)]);
+    const [a, b] = await Promise.all([readSide(deps, before), readSide(deps, after)]);
     return a === null || b === null ? { kind: "binary" } : { kind: "texts", before: a, after: b };
   } catch (error) {
     return { kind: "failed", message: describeError(error) };
@@ -57,7 +59,7 @@ async function readSides(workspace: Workspace, { before, after }: RevisionsTab):
 }
 
 // Null if the content is no text.
-async function readSide({ api, git }: Workspace, side: Revision | null): Promise<string | null> {
+async function readSide({ api, git }: Deps, side: Revision | null): Promise<string | null> {
   if (side === null) return "";
   const read = () => (side.revision === "disk" ? api.readFile(side.path, MAX_BYTES) : git.content(side.path, side.revision));
   const found = await read();

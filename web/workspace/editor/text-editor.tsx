@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSandbox, useSession } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { bufferFor } from "./code/buffer.ts";
 import { attachGitLater } from "./git/attach-later.ts";
 import { attachOthers } from "./together/attach-others.ts";
@@ -18,20 +19,22 @@ export interface TextEditorProps {
 
 // The code editor, in a chunk of its own.
 export default function TextEditor({ path, group, active }: TextEditorProps) {
-  const workspace = useWorkspace();
+  const [page, sandbox, session, actions] = [usePage(), useSandbox(), useSession(), useActions()];
+  const { cursor } = page;
   const container = useRef<HTMLDivElement>(null);
   const editor = useRef<MountedView | null>(null);
-  const preferences = useWorkspaceState("preferences", (state) => state);
-  const reveal = useWorkspaceState("cursor", (state) => state.reveal);
-  const focusPath = useWorkspaceState("cursor", (state) => state.focusPath);
+  const preferences = usePageState("preferences", (state) => state);
+  const reveal = usePageState("cursor", (state) => state.reveal);
+  const focusPath = usePageState("cursor", (state) => state.focusPath);
 
   useEffect(() => {
     if (!container.current) return;
-    const mounted = bufferFor(workspace, path).mount(container.current, group);
+    const deps = { ...page, ...sandbox, ...session, ...actions };
+    const mounted = bufferFor(deps, path).mount(container.current, group);
     editor.current = mounted;
-    const attached = attachEditor(workspace, mounted.view, path);
-    const marks = attachGitLater(workspace, mounted.view, path);
-    const others = attachOthers(workspace, mounted.view, path);
+    const attached = attachEditor(deps, mounted.view, path);
+    const marks = attachGitLater(deps, mounted.view, path);
+    const others = attachOthers(sandbox, mounted.view, path);
     requestAnimationFrame(markFirstTextPainted);
     return () => {
       editor.current = null;
@@ -40,16 +43,16 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
       attached[Symbol.dispose]();
       mounted[Symbol.dispose]();
     };
-  }, [workspace, path, group]);
+  }, [page, sandbox, session, actions, path, group]);
 
   useEffect(() => {
     if (!active) return;
     editor.current?.report();
     return () => {
-      workspace.cursor.setPosition(null);
-      workspace.cursor.setLanguage(null);
+      cursor.setPosition(null);
+      cursor.setLanguage(null);
     };
-  }, [workspace, path, group, active]);
+  }, [cursor, path, group, active]);
 
   useEffect(() => {
     const view = editor.current?.view;
@@ -59,22 +62,22 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
 
   useEffect(() => {
     const mounted = editor.current;
-    void loadKeys(workspace).then((chosen) => {
+    void loadKeys({ ...page, ...actions }).then((chosen) => {
       if (!mounted || editor.current !== mounted || keys.get(mounted.view.state) === chosen) return;
       mounted.view.dispatch({ effects: keys.reconfigure(chosen) });
     });
-  }, [workspace, preferences.keymap, path, group]);
+  }, [page, actions, preferences.keymap, path, group]);
 
   useEffect(() => {
-    const target = active ? workspace.cursor.takeReveal(path) : null;
+    const target = active ? cursor.takeReveal(path) : null;
     if (target && editor.current) goTo(editor.current.view, target);
-  }, [workspace, path, active, reveal]);
+  }, [cursor, path, active, reveal]);
 
   useEffect(() => {
-    if (!active || focusPath !== path || !workspace.cursor.takeFocus(path)) return;
+    if (!active || focusPath !== path || !cursor.takeFocus(path)) return;
     // Deferred until the tree row or dialog that opened the file has released the focus.
     setTimeout(() => editor.current?.view.focus());
-  }, [workspace, path, active, focusPath]);
+  }, [cursor, path, active, focusPath]);
 
   return <div ref={container} className="text-editor" />;
 }

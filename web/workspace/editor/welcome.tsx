@@ -3,39 +3,40 @@ import { FilePlus, FolderGit2, Search, Upload } from "lucide-react";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { chooseUpload } from "../files/uploads.ts";
 import { FileIcon } from "../parts/file-icon.tsx";
-import { openFile } from "../state/actions/open-actions.ts";
-import { cloneRepository } from "../state/actions/clone-action.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { startNew } from "../state/actions/file-actions.ts";
+import { cloneRepository } from "../actions/clone-action.ts";
+import { usePage, usePageState, useSandbox, useSandboxState, useSession, useSessionState } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 
 // Shown when no file is open.
 export default function Welcome() {
-  const workspace = useWorkspace();
-  const source = useWorkspaceState("session", (state) => state.session?.source ?? null);
-  const ready = workspace.mayEdit ? "Your workspace is ready" : "You are viewing this workspace";
+  const deps = { ...usePage(), ...useSandbox() };
+  const { mayEdit } = useSession();
+  const { startNew } = useActions();
+  const source = useSessionState((state) => state.session?.source ?? null);
+  const ready = mayEdit ? "Your workspace is ready" : "You are viewing this workspace";
   return (
     <div className="welcome">
       <h2>{TITLES[source?.status ?? "ready"] ?? ready}</h2>
       {source?.status === "failed" && <NotFetched reason={source.reason} />}
       <div className="starts">
-        {workspace.mayEdit && (
+        {mayEdit && (
           <>
-            <button type="button" className="button" onClick={() => void startNew(workspace, "file")}>
+            <button type="button" className="button" onClick={() => void startNew("file")}>
               <FilePlus size={15} />
               New file
             </button>
-            <button type="button" className="button" onClick={() => chooseUpload(workspace, "files", "")}>
+            <button type="button" className="button" onClick={() => chooseUpload(deps, "files", "")}>
               <Upload size={15} />
               Upload files
             </button>
-            <button type="button" className="button" onClick={() => void cloneRepository(workspace)}>
+            <button type="button" className="button" onClick={() => void cloneRepository(deps)}>
               <FolderGit2 size={15} />
               Clone repository
             </button>
           </>
         )}
-        <button type="button" className="button" onClick={() => workspace.palette.open("files")}>
+        <button type="button" className="button" onClick={() => deps.palette.open("files")}>
           <Search size={15} />
           Go to file
         </button>
@@ -61,7 +62,9 @@ const TITLES: Record<string, string> = {
 };
 
 function NotFetched({ reason }: { reason: string | null }) {
-  const { mayEdit, notices, api } = useWorkspace();
+  const { notices } = usePage();
+  const { api } = useSandbox();
+  const { mayEdit } = useSession();
   const retry = () => void notices.attempt("The repository was not fetched again", api.retrySource);
   return (
     <>
@@ -84,10 +87,10 @@ const hints = [
 const MAX_RECENT = 6;
 
 function RecentFiles() {
-  const workspace = useWorkspace();
-  const recent = useWorkspaceState("layout", (state) => state.recentFiles);
+  const { openFile } = useActions();
+  const recent = usePageState("layout", (state) => state.recentFiles);
   // Leaves out the files that are known to be gone.
-  const folders = useWorkspaceState("files", (state) => state.folders);
+  const folders = useSandboxState("files", (state) => state.folders);
   const existing = recent.filter((path) => folders[parentOf(path)]?.some(({ name }) => name === nameOf(path)) ?? true);
   if (existing.length === 0) return null;
   return (
@@ -96,7 +99,7 @@ function RecentFiles() {
       <ul>
         {existing.slice(0, MAX_RECENT).map((path) => (
           <li key={path}>
-            <button type="button" className="link" onClick={() => openFile(workspace, path)}>
+            <button type="button" className="link" onClick={() => openFile(path)}>
               <FileIcon path={path} />
               <span className="truncate">{nameOf(path)}</span>
               <span className="muted truncate">{parentOf(path)}</span>

@@ -1,16 +1,18 @@
 import { EMBED_VERSION, type PageMessage, type WorkspaceEvent } from "@berth/contract/embed.ts";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { openFile } from "../state/actions/open-actions.ts";
-import type { SessionState } from "../state/sandbox/session.ts";
-import type { Workspace } from "../state/workspace.ts";
+import type { SessionState } from "../state/session/session-store.ts";
+import type { Session } from "../state/session.ts";
+import type { Uses } from "../actions/actions.ts";
 import { parsePageMessage } from "./parse-page-message.ts";
+
+type Deps = Uses<"connections" | "embedding" | "openFile" | "preferences"> & { session: Session };
 
 const WARN_MS = 5 * 60_000;
 
 // Reports changes of the session to the partner's page around this one, and follows its commands. Only a page of an origin that
 // is registered for the partner is answered.
-export function followPartnerPage(workspace: Workspace): void {
-  const { session, embedding } = workspace;
+export function followPartnerPage(deps: Deps): void {
+  const { session, embedding } = deps;
   let connectedOrigin: string | null = null;
   let warnedAboutMs: number | null = null;
   let warning: ReturnType<typeof setTimeout> | undefined;
@@ -32,12 +34,12 @@ export function followPartnerPage(workspace: Workspace): void {
   }
 
   function follow(command: PageMessage): void {
-    if (command.type === "theme") workspace.preferences.showPageTheme(command.theme);
+    if (command.type === "theme") deps.preferences.showPageTheme(command.theme);
     if (command.type === "resume-done") {
       embedding.resumeEnded();
-      workspace.connections.retryNow();
+      deps.connections.retryNow();
     }
-    if (command.type === "open-file") openFile(workspace, command.path, locationOf(command));
+    if (command.type === "open-file") deps.openFile(command.path, locationOf(command));
   }
 
   function report(now: SessionState, before: SessionState): void {

@@ -2,19 +2,21 @@ import { ChevronsDownUp, FilePlus, FolderPlus, FolderUp, RefreshCw, Upload } fro
 import { useEffect, useState, type DragEvent } from "react";
 import { lazyPart } from "../browser/lazy-part.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { startNew, targetFolder } from "../state/actions/file-actions.ts";
+import { usePage, usePageState, useSandbox, useSandboxState, useSession } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { FileTree } from "./file-tree.tsx";
 import { chooseUpload, isFileDrag, uploadDropped } from "./uploads.ts";
 
 const Menu = lazyPart(async () => ({ default: (await import("../parts/menu.tsx")).Menu }));
 
 export function Explorer() {
-  const workspace = useWorkspace();
-  const { mayEdit, files, layout } = workspace;
-  const isKnown = useWorkspaceState("files", (state) => state.folders[""] !== undefined);
-  const isEmpty = useWorkspaceState("files", (state) => state.folders[""]?.length === 0);
-  const isNaming = useWorkspaceState("tree", (state) => state.naming !== null);
+  const { layout } = usePage();
+  const { files } = useSandbox();
+  const { mayEdit } = useSession();
+  const { startNew } = useActions();
+  const isKnown = useSandboxState("files", (state) => state.folders[""] !== undefined);
+  const isEmpty = useSandboxState("files", (state) => state.folders[""]?.length === 0);
+  const isNaming = usePageState("tree", (state) => state.naming !== null);
 
   useEffect(() => {
     for (const folder of ["", ...layout.store.getState().expanded]) void files.ensure(folder);
@@ -26,10 +28,10 @@ export function Explorer() {
         <h2>Files</h2>
         {mayEdit && (
           <>
-            <IconButton label="New file" onClick={() => void startNew(workspace, "file")}>
+            <IconButton label="New file" onClick={() => void startNew("file")}>
               <FilePlus size={15} />
             </IconButton>
-            <IconButton label="New folder" onClick={() => void startNew(workspace, "folder")}>
+            <IconButton label="New folder" onClick={() => void startNew("folder")}>
               <FolderPlus size={15} />
             </IconButton>
             <UploadButton />
@@ -51,9 +53,10 @@ export function Explorer() {
 }
 
 function UploadButton() {
-  const workspace = useWorkspace();
+  const deps = { ...usePage(), ...useSandbox() };
+  const { targetFolder } = useActions();
   const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
-  const choose = (kind: "files" | "folder") => chooseUpload(workspace, kind, targetFolder(workspace));
+  const choose = (kind: "files" | "folder") => chooseUpload(deps, kind, targetFolder());
   return (
     <>
       <IconButton label="Upload" aria-haspopup="menu" onClick={(event) => setMenuAt({ x: event.clientX, y: event.clientY })}>
@@ -76,11 +79,11 @@ function UploadButton() {
 
 // Names that the tree hides.
 function TreeNotes() {
-  const { files } = useWorkspace();
-  const expanded = useWorkspaceState("layout", (state) => state.expanded);
-  const failed = useWorkspaceState("files", ({ errors }) => ["", ...expanded].find((folder) => errors[folder] !== undefined));
-  const error = useWorkspaceState("files", ({ errors }) => (failed === undefined ? null : errors[failed]));
-  const isTruncated = useWorkspaceState("files", ({ truncated }) => ["", ...expanded].some((folder) => truncated[folder]));
+  const { files } = useSandbox();
+  const expanded = usePageState("layout", (state) => state.expanded);
+  const failed = useSandboxState("files", ({ errors }) => ["", ...expanded].find((folder) => errors[folder] !== undefined));
+  const error = useSandboxState("files", ({ errors }) => (failed === undefined ? null : errors[failed]));
+  const isTruncated = useSandboxState("files", ({ truncated }) => ["", ...expanded].some((folder) => truncated[folder]));
   return (
     <>
       {error && (
@@ -97,7 +100,8 @@ function TreeNotes() {
 }
 
 function EmptyWorkspace() {
-  const workspace = useWorkspace();
+  const deps = { ...usePage(), ...useSandbox() };
+  const { startNew } = useActions();
   const [dropping, setDropping] = useState(false);
   const onDragOver = (event: DragEvent) => {
     if (!isFileDrag(event.dataTransfer)) return;
@@ -108,17 +112,17 @@ function EmptyWorkspace() {
     setDropping(false);
     if (!isFileDrag(event.dataTransfer)) return;
     event.preventDefault();
-    uploadDropped(workspace, event.dataTransfer, "");
+    uploadDropped(deps, event.dataTransfer, "");
   };
   return (
     <div className={dropping ? "empty dropping" : "empty"} onDragOver={onDragOver} onDragLeave={() => setDropping(false)} onDrop={onDrop}>
       <FilePlus size={28} strokeWidth={1.4} />
       <p>No files yet. Create one, drop files here, or clone a repository.</p>
       <div className="row">
-        <button type="button" className="button" onClick={() => void startNew(workspace, "file", "")}>
+        <button type="button" className="button" onClick={() => void startNew("file", "")}>
           New file
         </button>
-        <button type="button" className="button" onClick={() => chooseUpload(workspace, "files", "")}>
+        <button type="button" className="button" onClick={() => chooseUpload(deps, "files", "")}>
           Upload
         </button>
       </div>

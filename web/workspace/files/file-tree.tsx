@@ -1,8 +1,7 @@
 import { lazy, Suspense, useEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type MouseEvent } from "react";
 import { loadModule } from "../browser/load-module.ts";
-import { openFile, showFile } from "../state/actions/open-actions.ts";
-import { revealInTree } from "../state/actions/file-actions.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSandbox, useSandboxState, useSession } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { activeFile } from "../state/tabs/editor-groups.ts";
 import { othersIn } from "../state/together/together.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
@@ -18,17 +17,18 @@ const FileMenu = lazy(() => loadModule(() => import("./file-menu.tsx")));
 
 // The file tree. Only the rows on the screen exist in the page, and the row with the keyboard focus.
 export function FileTree() {
-  const workspace = useWorkspace();
-  const { files, tree } = workspace;
-  const folders = useWorkspaceState("files", (state) => state.folders);
-  const ignored = useWorkspaceState("files", (state) => state.ignored);
-  const expandedList = useWorkspaceState("layout", (state) => state.expanded);
-  const active = useWorkspaceState("layout", activeFile);
-  const { focused, selected, naming, clipboard } = useWorkspaceState("tree", (state) => state);
-  const marks = useWorkspaceState("git", (state) => state.marks);
-  const alone = useWorkspaceState("together", (state) => othersIn(state).length === 0);
+  const [page, sandbox, session, actions] = [usePage(), useSandbox(), useSession(), useActions()];
+  const { tree } = page;
+  const { files } = sandbox;
+  const folders = useSandboxState("files", (state) => state.folders);
+  const ignored = useSandboxState("files", (state) => state.ignored);
+  const expandedList = usePageState("layout", (state) => state.expanded);
+  const active = usePageState("layout", activeFile);
+  const { focused, selected, naming, clipboard } = usePageState("tree", (state) => state);
+  const marks = useSandboxState("git", (state) => state.marks);
+  const alone = useSandboxState("together", (state) => othersIn(state).length === 0);
   // As a text, because that stays the same while someone types in one of the files.
-  const unsavedList = useWorkspaceState("documents", ({ files: opened }) =>
+  const unsavedList = usePageState("documents", ({ files: opened }) =>
     Object.entries(opened)
       .flatMap(([path, file]) => (file.kind === "text" && file.document.edited ? [path] : []))
       .join("\0"),
@@ -41,7 +41,7 @@ export function FileTree() {
   const rows = useMemo(() => visibleRows(folders, expanded, naming), [folders, expanded, naming]);
   const unsaved = useMemo(() => new Set(unsavedList.split("\0")), [unsavedList]);
   const cut = useMemo(() => new Set(clipboard?.kind === "cut" ? clipboard.paths : []), [clipboard]);
-  const onKey = useMemo(() => createTreeKeys(workspace), [workspace]);
+  const onKey = useMemo(() => createTreeKeys({ ...page, ...sandbox, ...session, ...actions }), [page, sandbox, session, actions]);
   const nodeAt = (event: { target: EventTarget }) => {
     const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-index]") : null;
     return row ? rows.at(Number(row.dataset["index"])) : undefined;
@@ -57,8 +57,8 @@ export function FileTree() {
     for (const path of expandedList) void files.ensure(path);
   }, [files, expandedList]);
   useEffect(() => {
-    if (active !== null && tree.store.getState().focused !== active) revealInTree(workspace, active);
-  }, [workspace, tree, active]);
+    if (active !== null && tree.store.getState().focused !== active) actions.revealInTree(active);
+  }, [actions, tree, active]);
 
   const onClick = (event: MouseEvent) => {
     const node = nodeAt(event);
@@ -66,12 +66,12 @@ export function FileTree() {
     if (event.shiftKey) return tree.extendTo(node.path, rows.between);
     if (event.ctrlKey || event.metaKey) return tree.toggle(node.path);
     tree.select(node.path);
-    if (node.folder) toggleFolder(workspace, node.path);
-    else showFile(workspace, node.path);
+    if (node.folder) toggleFolder({ ...page, ...sandbox }, node.path);
+    else actions.showFile(node.path);
   };
   const onDoubleClick = (event: MouseEvent) => {
     const node = nodeAt(event);
-    if (node && !node.folder && !event.shiftKey && !event.ctrlKey && !event.metaKey) openFile(workspace, node.path);
+    if (node && !node.folder && !event.shiftKey && !event.ctrlKey && !event.metaKey) actions.openFile(node.path);
   };
   const onContextMenu = (event: MouseEvent) => {
     const node = nodeAt(event);

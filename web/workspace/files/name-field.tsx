@@ -1,18 +1,20 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { useWorkspace } from "../state/context.ts";
-import { createFile, createFolder, renamePath } from "../state/actions/file-actions.ts";
+import { usePage, useSandbox } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
+import { createFileActions } from "../actions/file-actions.ts";
 import type { Naming } from "../state/page/tree.ts";
-import type { Workspace } from "../state/workspace.ts";
+import type { Sandbox } from "../state/sandbox.ts";
 import { joinPath, nameError, parentOf } from "../text/paths.ts";
 
 // The text field for a name in the tree. Enter accepts the name, and so does leaving the field; Escape does not.
 export default function NameField({ naming, name }: { naming: Naming; name: string }) {
-  const workspace = useWorkspace();
+  const deps = { ...usePage(), ...useSandbox(), ...useActions() };
+  const { tree, files } = deps;
   const input = useRef<HTMLInputElement>(null);
   const finished = useRef(false);
   const [value, setValue] = useState(name);
   const [tried, setTried] = useState(false);
-  const error = problemWith(workspace, naming, name, value);
+  const error = problemWith(files, naming, name, value);
 
   useEffect(() => {
     const field = input.current;
@@ -23,11 +25,14 @@ export default function NameField({ naming, name }: { naming: Naming; name: stri
 
   const finish = () => {
     finished.current = true;
-    workspace.tree.name(null);
+    tree.name(null);
   };
   const accept = () => {
     finish();
-    if (value.trim() !== name) void apply(workspace, naming, value.trim());
+    const path = joinPath(folderOf(naming), value.trim());
+    if (value.trim() === name) return;
+    const { createFile, createFolder, renamePath } = createFileActions(deps);
+    void (naming.kind === "rename" ? renamePath(naming.path, path) : naming.kind === "file" ? createFile(path) : createFolder(path));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation();
@@ -71,14 +76,8 @@ const labelOf = (naming: Naming) => (naming.kind === "rename" ? "New name" : `Na
 
 const folderOf = (naming: Naming) => (naming.kind === "rename" ? parentOf(naming.path) : naming.folder);
 
-function problemWith({ files }: Workspace, naming: Naming, name: string, value: string): string | null {
+function problemWith(files: Sandbox["files"], naming: Naming, name: string, value: string): string | null {
   const typed = value.trim();
   if (typed !== name && typed !== "" && files.entryAt(joinPath(folderOf(naming), typed))) return `${typed} already exists`;
   return nameError(typed);
-}
-
-async function apply(workspace: Workspace, naming: Naming, name: string): Promise<void> {
-  const path = joinPath(folderOf(naming), name);
-  if (naming.kind === "rename") return renamePath(workspace, naming.path, path);
-  return naming.kind === "file" ? createFile(workspace, path) : createFolder(workspace, path);
 }

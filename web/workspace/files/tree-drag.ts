@@ -1,6 +1,7 @@
 import { useRef, useState, type DragEvent } from "react";
-import { useWorkspace } from "../state/context.ts";
-import { copyInto, moveInto } from "../state/actions/file-actions.ts";
+import { usePage, useSandbox, useSession } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
+import { loadModule } from "../browser/load-module.ts";
 import { isWithin, parentOf } from "../text/paths.ts";
 import { toggleFolder } from "./toggle-folder.ts";
 import type { TreeNode } from "./tree-rows.ts";
@@ -11,8 +12,8 @@ const EXPAND_AFTER_MS = 700;
 // Drag and drop in the tree: rows move, or are copied with Ctrl, and files from the desktop are uploaded. The target is a
 // folder, the folder of a file, or the workspace ("").
 export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) {
-  const workspace = useWorkspace();
-  const { tree, layout, tabDrag } = workspace;
+  const deps = { ...usePage(), ...useSandbox(), ...useSession(), ...useActions() };
+  const { tree, layout, tabDrag, mayEdit } = deps;
   const [target, setTarget] = useState<string | null>(null);
   const dragged = useRef<string[]>([]);
   const expanding = useRef<{ path: string; timer: ReturnType<typeof setTimeout> } | null>(null);
@@ -22,15 +23,14 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
     return node === undefined ? "" : node.folder ? node.path : parentOf(node.path);
   };
   const mayDrop = (event: DragEvent, folder: string) =>
-    workspace.mayEdit &&
-    (isFileDrag(event.dataTransfer) || (dragged.current.length > 0 && !dragged.current.some((path) => isWithin(folder, path))));
+    mayEdit && (isFileDrag(event.dataTransfer) || (dragged.current.length > 0 && !dragged.current.some((path) => isWithin(folder, path))));
 
   // A collapsed folder expands when something is held over it.
   function expandSoon(node: TreeNode | undefined): void {
     const path = node?.folder && !layout.store.getState().expanded.includes(node.path) ? node.path : null;
     if (expanding.current?.path === path) return;
     clearTimeout(expanding.current?.timer);
-    expanding.current = path === null ? null : { path, timer: setTimeout(() => toggleFolder(workspace, path), EXPAND_AFTER_MS) };
+    expanding.current = path === null ? null : { path, timer: setTimeout(() => toggleFolder(deps, path), EXPAND_AFTER_MS) };
   }
 
   function end(): void {
@@ -38,6 +38,11 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
     setTarget(null);
     tabDrag.end();
     dragged.current = [];
+  }
+
+  async function place(paths: string[], folder: string, how: "copyInto" | "moveInto"): Promise<void> {
+    const { createFileActions } = await loadModule(() => import("../actions/file-actions.ts"));
+    await createFileActions(deps)[how](paths, folder);
   }
 
   const handlers = {
@@ -74,9 +79,8 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
       if (!allowed) return;
       event.preventDefault();
       event.stopPropagation();
-      if (isFileDrag(event.dataTransfer)) uploadDropped(workspace, event.dataTransfer, folder);
-      else if (event.ctrlKey) void copyInto(workspace, paths, folder);
-      else void moveInto(workspace, paths, folder);
+      if (isFileDrag(event.dataTransfer)) uploadDropped(deps, event.dataTransfer, folder);
+      else void place(paths, folder, event.ctrlKey ? "copyInto" : "moveInto");
     },
     onDragEnd: end,
   };

@@ -1,11 +1,12 @@
 import type { KeyboardEvent } from "react";
 import { loadModule } from "../browser/load-module.ts";
 import { matchesShortcut } from "../browser/shortcuts.ts";
-import { openFile, showFile } from "../state/actions/open-actions.ts";
-import { paste } from "../state/actions/file-actions.ts";
-import type { Workspace } from "../state/workspace.ts";
+import type { Uses } from "../actions/actions.ts";
+import type { FileDeps } from "../actions/file-actions.ts";
 import { toggleFolder } from "./toggle-folder.ts";
 import { findByPrefix, type TreeNode, type TreeRows } from "./tree-rows.ts";
+
+type Deps = Uses<"mayEdit"> & FileDeps & Uses<"showFile">;
 
 export interface TreeView {
   rows: TreeRows;
@@ -20,11 +21,10 @@ const TYPE_AHEAD_MS = 800;
 // The keys that change files.
 const CHANGES = new Set(["Mod+V", "Mod+X", "Mod+Z", "F2", "Delete", "Mod+Backspace"]);
 
-const loadDeletion = () => loadModule(() => import("../state/actions/delete-action.ts"));
-
 // The keyboard of the tree. Returns a handler that returns whether the key had a meaning.
-export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, view: TreeView) => boolean {
-  const { tree } = workspace;
+export function createTreeKeys(deps: Deps): (event: KeyboardEvent, view: TreeView) => boolean {
+  const { tree } = deps;
+  const loadActions = async () => (await loadModule(() => import("../actions/file-actions.ts"))).createFileActions(deps);
   let typed = "";
   let typedAtMs = 0;
   const isTyping = () => typed !== "" && performance.now() - typedAtMs < TYPE_AHEAD_MS;
@@ -44,35 +44,35 @@ export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, vie
     const chosen = () => tree.chosen(node?.path ?? null);
     const remove = async () => {
       const paths = chosen();
-      await (await loadDeletion()).deletePaths(workspace, paths);
+      await (await loadActions()).deletePaths(paths);
     };
     const actions: [string, () => unknown][] = [
       ["Mod+A", () => tree.selectAll(view.rows.all())],
-      ["Mod+V", () => paste(workspace)],
-      ["Mod+Z", async () => (await loadDeletion()).undoLast(workspace)],
+      ["Mod+V", async () => (await loadActions()).paste()],
+      ["Mod+Z", async () => (await loadActions()).undoLast()],
       ["Escape", () => (node ? tree.select(node.path) : tree.clear(), tree.hold(null))],
     ];
     if (node)
       actions.push(
-        ["Enter", () => activate(node, openFile)],
-        [" ", () => (isTyping() ? typeAhead(event, view) : activate(node, showFile))],
-        ["ArrowRight", () => node.folder && !view.isExpanded(node.path) && toggleFolder(workspace, node.path)],
-        ["ArrowLeft", () => node.folder && view.isExpanded(node.path) && toggleFolder(workspace, node.path)],
+        ["Enter", () => activate(node, deps.openFile)],
+        [" ", () => (isTyping() ? typeAhead(event, view) : activate(node, deps.showFile))],
+        ["ArrowRight", () => node.folder && !view.isExpanded(node.path) && toggleFolder(deps, node.path)],
+        ["ArrowLeft", () => node.folder && view.isExpanded(node.path) && toggleFolder(deps, node.path)],
         ["F2", () => tree.name({ kind: "rename", path: node.path })],
         ["Delete", remove],
         ["Mod+Backspace", remove],
         ["Mod+C", () => tree.hold({ kind: "copy", paths: chosen() })],
         ["Mod+X", () => tree.hold({ kind: "cut", paths: chosen() })],
       );
-    const allowed = workspace.mayEdit ? actions : actions.filter(([shortcut]) => !CHANGES.has(shortcut));
+    const allowed = deps.mayEdit ? actions : actions.filter(([shortcut]) => !CHANGES.has(shortcut));
     const action = allowed.find(([shortcut]) => matchesShortcut(event, shortcut));
     void action?.[1]();
     return action !== undefined;
   }
 
-  function activate(node: TreeNode, openNode: (workspace: Workspace, path: string) => void): void {
-    if (node.folder) toggleFolder(workspace, node.path);
-    else openNode(workspace, node.path);
+  function activate(node: TreeNode, openNode: (path: string) => void): void {
+    if (node.folder) toggleFolder(deps, node.path);
+    else openNode(node.path);
   }
 
   // Letters typed quickly one after the other are the start of a name.

@@ -4,7 +4,7 @@ import { lazyPart } from "../browser/lazy-part.ts";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { PersonMarks } from "../parts/person-marks.tsx";
 import { othersAt } from "../state/together/together.ts";
-import { useWorkspaceState } from "../state/context.ts";
+import { useSandboxState } from "../state/context.ts";
 import { letterOf, type GitMark } from "../state/git/git-marks.ts";
 import type { Naming } from "../state/page/tree.ts";
 import { nameOf } from "../text/paths.ts";
@@ -87,7 +87,7 @@ export const TreeRow = memo(function TreeRow({
 });
 
 function OthersAt({ path }: { path: string }) {
-  return <PersonMarks people={useWorkspaceState("together", (state) => othersAt(state, path))} />;
+  return <PersonMarks people={useSandboxState("together", (state) => othersAt(state, path))} />;
 }
 
 function RowIcon({ path, folder, expanded }: { path: string; folder: boolean; expanded: boolean }) {

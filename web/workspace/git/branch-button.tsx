@@ -1,23 +1,25 @@
 import { ArrowDown, ArrowUp, GitBranch } from "lucide-react";
+import { useActions } from "../actions/actions.ts";
 import { loadModule } from "../browser/load-module.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, useSandbox, useSandboxState, useSession, useSessionState } from "../state/context.ts";
 
 // The current branch in the status bar. Nothing is shown without a repository.
 export function BranchButton() {
-  const workspace = useWorkspace();
+  const deps = { ...usePage(), ...useSandbox(), ...useSession(), ...useActions() };
+  const { mayEdit } = deps;
   // A repository that could not be fetched has no branch yet, only git's name for the first one.
-  const isMissing = useWorkspaceState("session", ({ session }) => session?.source?.status === "failed");
-  const name = useWorkspaceState("git", ({ repository }) =>
+  const isMissing = useSessionState(({ session }) => session?.source?.status === "failed");
+  const name = useSandboxState("git", ({ repository }) =>
     repository === null || (isMissing && repository.commit === null)
       ? null
       : (repository.branch ?? `${repository.commit?.slice(0, 7) ?? ""} (detached)`),
   );
-  const ahead = useWorkspaceState("git", ({ repository }) => repository?.ahead ?? 0);
-  const behind = useWorkspaceState("git", ({ repository }) => repository?.behind ?? 0);
-  const operation = useWorkspaceState("git", ({ repository }) => repository?.operation ?? null);
-  const running = useWorkspaceState("git", (state) => state.running?.name ?? null);
+  const ahead = useSandboxState("git", ({ repository }) => repository?.ahead ?? 0);
+  const behind = useSandboxState("git", ({ repository }) => repository?.behind ?? 0);
+  const operation = useSandboxState("git", ({ repository }) => repository?.operation ?? null);
+  const running = useSandboxState("git", (state) => state.running?.name ?? null);
   if (name === null) return null;
-  const pickBranch = async () => (await loadModule(() => import("../state/actions/git-actions.ts"))).pickBranch(workspace);
+  const pickBranch = async () => (await loadModule(() => import("../actions/git-actions.ts"))).createGitActions(deps).pickBranch();
   const counts = [ahead > 0 && `${ahead} to push`, behind > 0 && `${behind} to pull`].filter(Boolean).join(", ");
   const label = `Branch ${name}${counts === "" ? "" : `, ${counts}`}`;
   return (
@@ -25,8 +27,8 @@ export function BranchButton() {
       type="button"
       className="branch"
       aria-label={label}
-      title={workspace.mayEdit ? `${label}. Switch branch` : `${label}. Your link is for viewing only`}
-      disabled={!workspace.mayEdit}
+      title={mayEdit ? `${label}. Switch branch` : `${label}. Your link is for viewing only`}
+      disabled={!mayEdit}
       onClick={() => void pickBranch()}
     >
       <GitBranch size={13} aria-hidden="true" />

@@ -4,19 +4,19 @@ import type { GitRepository } from "@berth/contract/git.ts";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { Menu } from "../parts/menu.tsx";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { commitChanges } from "../state/actions/git-actions.ts";
+import { useSandbox, useSandboxState } from "../state/context.ts";
+import { useGitActions } from "../actions/git-actions.ts";
 
 export function CommitBox({ repository }: { repository: GitRepository }) {
-  const workspace = useWorkspace();
-  const { git } = workspace;
-  const message = useWorkspaceState("git", (state) => state.message);
-  const running = useWorkspaceState("git", (state) => state.running !== null);
+  const { git } = useSandbox();
+  const { commitChanges } = useGitActions();
+  const message = useSandboxState("git", (state) => state.message);
+  const running = useSandboxState("git", (state) => state.running !== null);
   const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    void commitChanges(workspace);
+    void commitChanges();
   };
   const shortcut = formatShortcut("Mod+Enter");
   const where = repository.branch === null ? "" : ` on ${repository.branch}`;
@@ -32,7 +32,7 @@ export function CommitBox({ repository }: { repository: GitRepository }) {
         onKeyDown={onKeyDown}
       />
       <div className="row">
-        <button type="button" className="button primary grow" disabled={running} onClick={() => void commitChanges(workspace)}>
+        <button type="button" className="button primary grow" disabled={running} onClick={() => void commitChanges()}>
           <Check size={14} />
           Commit
         </button>
@@ -54,7 +54,7 @@ export function CommitBox({ repository }: { repository: GitRepository }) {
         <Menu
           label="Commit"
           at={menuAt}
-          items={[{ label: "Amend the last commit", run: () => void commitChanges(workspace, { amend: true }) }]}
+          items={[{ label: "Amend the last commit", run: () => void commitChanges({ amend: true }) }]}
           onClose={() => setMenuAt(null)}
         />
       )}

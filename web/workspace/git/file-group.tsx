@@ -1,9 +1,8 @@
 import { useState, type ReactNode } from "react";
 import type { GitFile } from "@berth/contract/git.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { openConflict } from "../state/actions/git-actions.ts";
-import { openFile, showTab } from "../state/actions/open-actions.ts";
-import { useWorkspace } from "../state/context.ts";
+import { useGitActions } from "../actions/git-actions.ts";
+import { useActions } from "../actions/actions.ts";
 import { revisionsTab, tabFor, type Tab } from "../state/tabs/tab.ts";
 import { letterOf, type GitMark } from "../state/git/git-marks.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
@@ -55,14 +54,15 @@ export function FileGroup({ title, side, files, actions }: FileGroupProps) {
 }
 
 function FileRow({ file, side, actions }: { file: GitFile } & Pick<FileGroupProps, "side" | "actions">) {
-  const workspace = useWorkspace();
+  const { openFile, showTab } = useActions();
+  const { openConflict } = useGitActions();
   const { path } = file;
   const mark: GitMark = side === "conflict" ? "conflict" : (file[side] ?? "modified");
   const show = () => {
     const tab = tabOf(file, side);
-    if (side === "conflict") void openConflict(workspace, path);
-    else if (tab === null) openFile(workspace, path);
-    else showTab(workspace, tab);
+    if (side === "conflict") void openConflict(path);
+    else if (tab === null) openFile(path);
+    else showTab(tab);
   };
   return (
     <div className="list-row git-row">

@@ -1,22 +1,22 @@
 import { Minus, Plus, Undo2 } from "lucide-react";
 import type { GitFile, GitRepository } from "@berth/contract/git.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { abortOperation, continueOperation, discardFiles, stageFiles, unstageFiles } from "../state/actions/git-actions.ts";
+import { useSandbox, useSandboxState, useSession } from "../state/context.ts";
+import { useGitActions } from "../actions/git-actions.ts";
 import { CommitBox } from "./commit-box.tsx";
 import { FileGroup } from "./file-group.tsx";
 import { SyncButtons } from "./sync-buttons.tsx";
 
 // The repository: staged files, changed files, and the next commit.
 export default function SourceControl({ repository }: { repository: GitRepository }) {
-  const workspace = useWorkspace();
-  const { mayEdit } = workspace;
+  const { mayEdit } = useSession();
+  const { abortOperation, continueOperation, discardFiles, stageFiles, unstageFiles } = useGitActions();
   const { files, truncated, operation } = repository;
   const conflicts = files.filter(({ conflict }) => conflict);
   const staged = files.filter((file) => file.staged !== null);
   const unstaged = files.filter((file) => file.unstaged !== null);
-  const stage = { label: "Stage", icon: <Plus size={15} />, run: (chosen: GitFile[]) => void stageFiles(workspace, chosen) };
-  const unstage = { label: "Unstage", icon: <Minus size={15} />, run: (chosen: GitFile[]) => void unstageFiles(workspace, chosen) };
-  const discard = { label: "Discard", icon: <Undo2 size={14} />, run: (chosen: GitFile[]) => void discardFiles(workspace, chosen) };
+  const stage = { label: "Stage", icon: <Plus size={15} />, run: (chosen: GitFile[]) => void stageFiles(chosen) };
+  const unstage = { label: "Unstage", icon: <Minus size={15} />, run: (chosen: GitFile[]) => void unstageFiles(chosen) };
+  const discard = { label: "Discard", icon: <Undo2 size={14} />, run: (chosen: GitFile[]) => void discardFiles(chosen) };
   return (
     <>
       <Repositories />
@@ -29,11 +29,11 @@ export default function SourceControl({ repository }: { repository: GitRepositor
           </p>
           <div className="row">
             {conflicts.length === 0 && (
-              <button type="button" className="button primary" onClick={() => void continueOperation(workspace)}>
+              <button type="button" className="button primary" onClick={() => void continueOperation()}>
                 Continue
               </button>
             )}
-            <button type="button" className="button" onClick={() => void abortOperation(workspace)}>
+            <button type="button" className="button" onClick={() => void abortOperation()}>
               Abort {operation}
             </button>
           </div>
@@ -59,9 +59,9 @@ export default function SourceControl({ repository }: { repository: GitRepositor
 }
 
 function Repositories() {
-  const { git } = useWorkspace();
-  const all = useWorkspaceState("git", (state) => state.repositories);
-  const shown = useWorkspaceState("git", (state) => state.repository?.path ?? "");
+  const { git } = useSandbox();
+  const all = useSandboxState("git", (state) => state.repositories);
+  const shown = useSandboxState("git", (state) => state.repository?.path ?? "");
   if (all.length < 2) return null;
   return (
     <div className="git-repositories">

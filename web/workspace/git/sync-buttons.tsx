@@ -1,13 +1,14 @@
 import { ArrowDownToLine, ArrowUpFromLine, CloudUpload, RefreshCw, Square } from "lucide-react";
 import type { GitRepository } from "@berth/contract/git.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { fetchRemote, pullBranch, pushBranch } from "../state/actions/git-actions.ts";
+import { useSandbox, useSandboxState } from "../state/context.ts";
+import { useGitActions } from "../actions/git-actions.ts";
 
 // Push, pull and fetch, or the operation in progress.
 export function SyncButtons({ repository }: { repository: GitRepository }) {
-  const workspace = useWorkspace();
-  const running = useWorkspaceState("git", (state) => state.running);
+  const { git } = useSandbox();
+  const { pullBranch, pushBranch } = useGitActions();
+  const running = useSandboxState("git", (state) => state.running);
   const { upstream, ahead, behind, commit, branch, remotes } = repository;
   if (running !== null)
     return (
@@ -16,7 +17,7 @@ export function SyncButtons({ repository }: { repository: GitRepository }) {
         <span className="truncate grow muted">
           {running.name}: {running.text === "" ? "in progress" : running.text}
         </span>
-        <IconButton label={`Stop ${running.name.toLowerCase()}`} onClick={() => workspace.git.stopRunning()}>
+        <IconButton label={`Stop ${running.name.toLowerCase()}`} onClick={() => git.stopRunning()}>
           <Square size={12} />
         </IconButton>
       </div>
@@ -25,7 +26,7 @@ export function SyncButtons({ repository }: { repository: GitRepository }) {
   if (upstream === null)
     return (
       <div className="git-sync">
-        <button type="button" className="button grow" onClick={() => void pushBranch(workspace)}>
+        <button type="button" className="button grow" onClick={() => void pushBranch()}>
           <CloudUpload size={14} />
           Publish branch
         </button>
@@ -34,11 +35,11 @@ export function SyncButtons({ repository }: { repository: GitRepository }) {
     );
   return (
     <div className="git-sync">
-      <button type="button" className="button grow" onClick={() => void pullBranch(workspace)}>
+      <button type="button" className="button grow" onClick={() => void pullBranch()}>
         <ArrowDownToLine size={14} />
         Pull{behind > 0 && ` ${behind}`}
       </button>
-      <button type="button" className="button grow" onClick={() => void pushBranch(workspace)}>
+      <button type="button" className="button grow" onClick={() => void pushBranch()}>
         <ArrowUpFromLine size={14} />
         Push{ahead > 0 && ` ${ahead}`}
       </button>
@@ -48,9 +49,9 @@ export function SyncButtons({ repository }: { repository: GitRepository }) {
 }
 
 function Fetch() {
-  const workspace = useWorkspace();
+  const { fetchRemote } = useGitActions();
   return (
-    <IconButton label="Fetch" className="bordered" onClick={() => void fetchRemote(workspace)}>
+    <IconButton label="Fetch" className="bordered" onClick={() => void fetchRemote()}>
       <RefreshCw size={14} />
     </IconButton>
   );

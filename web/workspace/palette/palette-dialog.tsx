@@ -1,13 +1,13 @@
 import { useState } from "react";
 import { ChoiceDialog } from "../parts/choice-dialog.tsx";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState } from "../state/context.ts";
 import type { Command } from "./commands/command.ts";
 import { parseInput } from "./parse-input.ts";
 import { useChoices } from "./use-choices.tsx";
 import type { PaletteMode } from "../state/page/palette.ts";
 
 export function PaletteDialog({ commands }: { commands: Command[] }) {
-  const mode = useWorkspaceState("palette", (state) => state.mode);
+  const mode = usePageState("palette", (state) => state.mode);
   return mode && <OpenPalette key={mode} mode={mode} commands={commands} />;
 }
 
@@ -21,7 +21,7 @@ const names = {
 
 // A text field and the matching files. Its first character can choose commands, lines or symbols instead.
 function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[] }) {
-  const { palette } = useWorkspace();
+  const { palette } = usePage();
   const [early] = useState(palette.early);
   const [text, setText] = useState(prefixes[mode] + early.replace("\n", ""));
   const choices = useChoices(text, commands);

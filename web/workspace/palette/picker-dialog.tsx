@@ -1,17 +1,17 @@
 import { useState } from "react";
 import { fuzzyFilter } from "./fuzzy.ts";
 import { ChoiceDialog } from "../parts/choice-dialog.tsx";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState } from "../state/context.ts";
 import type { PickerItem, PickerList } from "../state/page/picker.ts";
 
 export function PickerDialog() {
-  const list = useWorkspaceState("picker", (state) => state.list);
+  const list = usePageState("picker", (state) => state.list);
   return list && <OpenPicker key={list.title} list={list} />;
 }
 
 // A text field and the items that match it.
 function OpenPicker({ list }: { list: PickerList }) {
-  const { picker } = useWorkspace();
+  const { picker } = usePage();
   const [text, setText] = useState("");
   const matching = fuzzyFilter(list.items, text, ({ label, detail }) => `${label} ${detail ?? ""}`);
   const offered = list.offer?.(text) ?? null;

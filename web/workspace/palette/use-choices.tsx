@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import type { Choices } from "../parts/choice-dialog.tsx";
-import { useWorkspace } from "../state/context.ts";
+import { usePage } from "../state/context.ts";
 import type { DocumentSymbol, TextEditorHandle } from "../state/tabs/active-editor.ts";
 import type { TextLocation } from "../state/tabs/cursor.ts";
 import type { Command } from "./commands/command.ts";
@@ -10,7 +10,7 @@ import { parseInput } from "./parse-input.ts";
 import { useFoundFiles } from "./use-found-files.tsx";
 
 export function useChoices(text: string, commands: Command[]): Choices {
-  const { activeEditor } = useWorkspace();
+  const { activeEditor } = usePage();
   const input = useMemo(() => parseInput(text), [text]);
   const editor = activeEditor.current();
   const files = useFoundFiles(input.kind === "files" ? input : null);

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
 import type { Choice, Choices } from "../parts/choice-dialog.tsx";
 import { FileIcon } from "../parts/file-icon.tsx";
-import { openFile, openPaths } from "../state/actions/open-actions.ts";
-import { useWorkspace } from "../state/context.ts";
-import { activeFile } from "../state/tabs/editor-groups.ts";
+import { usePage, useSandbox } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
+import { activeFile, openPaths } from "../state/tabs/editor-groups.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 import { orderFiles } from "./order-files.ts";
 import type { PaletteInput } from "./parse-input.ts";
@@ -15,7 +15,9 @@ const RETRY_MS = 1000;
 
 // The daemon finds the files. Open and recent ones are listed at once.
 export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | null): Choices {
-  const workspace = useWorkspace();
+  const page = usePage();
+  const { api } = useSandbox();
+  const { openFile } = useActions();
   const query = input?.query ?? null;
   const [found, setFound] = useState<{ query: string; paths: string[] } | null>(null);
   const [failed, setFailed] = useState(false);
@@ -25,7 +27,7 @@ export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | 
     let cancelled = false;
     let timer = setTimeout(search, DEBOUNCE_MS);
     function search(): void {
-      workspace.api.findFiles(query ?? "").then(
+      api.findFiles(query ?? "").then(
         ({ paths }) => {
           if (cancelled) return;
           setFound({ query: query ?? "", paths });
@@ -43,15 +45,15 @@ export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | 
       cancelled = true;
       clearTimeout(timer);
     };
-  }, [query, workspace]);
+  }, [query, page, api, openFile]);
 
   if (input === null) return { choices: [], note: null, isCurrent: true };
-  const layout = workspace.layout.store.getState();
-  const recent = [...new Set([...layout.recentFiles, ...openPaths(workspace)])];
+  const layout = page.layout.store.getState();
+  const recent = [...new Set([...layout.recentFiles, ...openPaths(layout)])];
   const isAnswered = found?.query === input.query;
   const paths = orderFiles({ query: input.query, found: found?.paths ?? [], isAnswered, recent, shown: activeFile(layout) });
   const [first] = paths;
-  const choose = (path: string) => openFile(workspace, path, input.location ?? undefined);
+  const choose = (path: string) => openFile(path, input.location ?? undefined);
   return {
     choices: paths.slice(0, MAX_SHOWN).map((path) => fileChoice(path, () => choose(path))),
     note: noteOn({ failed, isAnswered, count: paths.length }),

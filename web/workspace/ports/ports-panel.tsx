@@ -1,15 +1,15 @@
 import "../styles/panels.css";
 import { AppWindow, ExternalLink, Radio, Share2 } from "lucide-react";
 import type { ExpectedPort, ListeningPort } from "@berth/contract/daemon.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, useSandbox, useSandboxState, useSession } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { sharePort } from "./share-port.ts";
-import { openPreview } from "../state/actions/open-actions.ts";
 
 export default function PortsPanel() {
-  const { mayEdit } = useWorkspace();
-  const list = useWorkspaceState("ports", (state) => state.list);
-  const expected = useWorkspaceState("ports", (state) => state.expected);
+  const { mayEdit } = useSession();
+  const list = useSandboxState("ports", (state) => state.list);
+  const expected = useSandboxState("ports", (state) => state.expected);
   const waiting = expected.filter(({ port }) => !list.some((one) => one.port === port));
   const nameOf = ({ port, program }: ListeningPort) => expected.find((one) => one.port === port)?.label ?? program;
   return (
@@ -32,8 +32,10 @@ export default function PortsPanel() {
 }
 
 function PortRow({ port, program }: { port: number; program: string | null }) {
-  const workspace = useWorkspace();
-  const { mayEdit, layout, ports, notices } = workspace;
+  const deps = { ...usePage(), ...useSandbox() };
+  const { mayEdit } = useSession();
+  const { openPreview } = useActions();
+  const { layout, notices, ports } = deps;
   const openInNewTab = () => void notices.attempt(`Could not open port ${port}`, () => ports.openInNewTab(port));
   return (
     <div className="list-row">
@@ -50,13 +52,13 @@ function PortRow({ port, program }: { port: number; program: string | null }) {
       </button>
       {mayEdit && (
         <>
-          <IconButton label={`Preview port ${port} here`} onClick={() => openPreview(workspace, port)}>
+          <IconButton label={`Preview port ${port} here`} onClick={() => openPreview(port)}>
             <AppWindow size={15} />
           </IconButton>
           <IconButton label={`Open port ${port} in a new tab`} onClick={openInNewTab}>
             <ExternalLink size={15} />
           </IconButton>
-          <IconButton label={`Share port ${port}`} onClick={() => void sharePort(workspace, port)}>
+          <IconButton label={`Share port ${port}`} onClick={() => void sharePort(deps, port)}>
             <Share2 size={15} />
           </IconButton>
         </>

@@ -3,14 +3,15 @@ import { ExternalLink, RotateCw } from "lucide-react";
 import { useCallback, useEffect, useRef, useState, type FormEvent } from "react";
 import { readAddress } from "./read-address.ts";
 import { frameSize, PageSizeSelect, type PageSize } from "./page-size-select.tsx";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, useSandbox, useSandboxState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 
 // A port of the sandbox in a frame. Its origin differs from this page's, so it cannot read anything here.
 export default function PreviewView({ port, shown }: { port: number; shown: boolean }) {
-  const { ports, notices } = useWorkspace();
-  const requested = useWorkspaceState("ports", (state) => state.previews[port]);
+  const { notices } = usePage();
+  const { ports } = useSandbox();
+  const requested = useSandboxState("ports", (state) => state.previews[port]);
   const [path, setPath] = useState("/");
   const [loaded, setLoaded] = useState<{ url: string; count: number } | null>(null);
   const [pageSize, setPageSize] = useState<PageSize>("fit");

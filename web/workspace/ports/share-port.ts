@@ -1,5 +1,5 @@
 import { copyText } from "../browser/clipboard.ts";
-import type { Workspace } from "../state/workspace.ts";
+import type { Uses } from "../actions/actions.ts";
 
 const durations = [
   { id: "1", label: "1 hour" },
@@ -8,7 +8,7 @@ const durations = [
 ];
 
 // Makes a link to a port that everyone who has it can open until it ends.
-export async function sharePort({ dialogs, notices, ports }: Workspace, port: number): Promise<void> {
+export async function sharePort({ dialogs, notices, ports }: Uses<"dialogs" | "notices" | "ports">, port: number): Promise<void> {
   const duration = await dialogs.ask({
     title: `Share port ${port}?`,
     text: "Everyone who has the link can use this port, but not the files, terminals and other ports of this workspace. How long is it valid?",

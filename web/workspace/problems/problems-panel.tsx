@@ -1,8 +1,8 @@
 import "../styles/panels.css";
 import { CircleCheck, CircleX, Info, TriangleAlert } from "lucide-react";
 import { FileIcon } from "../parts/file-icon.tsx";
-import { openFile } from "../state/actions/open-actions.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { useSandboxState } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import type { Problem } from "../state/sandbox/languages.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 
@@ -10,7 +10,7 @@ const MAX_SHOWN = 500;
 
 // The problems that the language servers report in all files that they know.
 export default function ProblemsPanel() {
-  const problems = useWorkspaceState("languages", (state) => state.problems);
+  const problems = useSandboxState("languages", (state) => state.problems);
   const files = Object.entries(problems)
     .filter(([, list]) => list.length > 0)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -49,11 +49,11 @@ function FileProblems({ path, problems, count }: { path: string; problems: reado
 const icons = { error: CircleX, warning: TriangleAlert, info: Info };
 
 function ProblemRow({ path, problem }: { path: string; problem: Problem }) {
-  const workspace = useWorkspace();
+  const { openFile } = useActions();
   const { severity, message, source, line, column } = problem;
   const Icon = icons[severity];
   return (
-    <button type="button" className="result-line problem-row" title={message} onClick={() => openFile(workspace, path, { line, column })}>
+    <button type="button" className="result-line problem-row" title={message} onClick={() => openFile(path, { line, column })}>
       <Icon size={14} className={severity} aria-label={severity} />
       <span className="message">
         {message}
@@ -66,7 +66,7 @@ function ProblemRow({ path, problem }: { path: string; problem: Problem }) {
 }
 
 function NoProblems() {
-  const isRunning = useWorkspaceState("languages", ({ servers }) => Object.values(servers).some(({ status }) => status === "running"));
+  const isRunning = useSandboxState("languages", ({ servers }) => Object.values(servers).some(({ status }) => status === "running"));
   return (
     <div className="empty">
       <CircleCheck size={28} strokeWidth={1.4} />

@@ -2,18 +2,18 @@ import { ChevronDown, Replace, ReplaceAll, X } from "lucide-react";
 import { useState } from "react";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { IconButton } from "../parts/icon-button.tsx";
-import { openFile } from "../state/actions/open-actions.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { replaceFound } from "../state/actions/replace-actions.ts";
+import { usePage, useSandbox, useSandboxState } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
+import { replaceFound } from "../actions/replace-actions.ts";
 import type { FileMatches, Match } from "../state/sandbox/search.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 import { replacementAt } from "../state/replace/replace-matches.ts";
 
 // The matches of a file. While replacing, each shows its new text and can be replaced or left out.
 export function FileResult({ file }: { file: FileMatches }) {
-  const workspace = useWorkspace();
-  const { search } = workspace;
-  const replaceShown = useWorkspaceState("search", (state) => state.replaceShown);
+  const deps = { ...usePage(), ...useSandbox() };
+  const { search } = deps;
+  const replaceShown = useSandboxState("search", (state) => state.replaceShown);
   const [expanded, setExpanded] = useState(true);
   const name = nameOf(file.path);
   return (
@@ -31,7 +31,7 @@ export function FileResult({ file }: { file: FileMatches }) {
         </button>
         <div className="result-actions">
           {replaceShown && (
-            <IconButton label={`Replace all in ${name}`} onClick={() => void replaceFound(workspace, [file])}>
+            <IconButton label={`Replace all in ${name}`} onClick={() => void replaceFound(deps, [file])}>
               <ReplaceAll size={14} />
             </IconButton>
           )}
@@ -54,8 +54,9 @@ const CHARS_BEFORE = 14;
 const CHARS_AFTER = 200;
 
 function MatchLine({ file, match }: { file: FileMatches; match: Match }) {
-  const workspace = useWorkspace();
-  const newText = useWorkspaceState("search", (state) =>
+  const deps = { ...usePage(), ...useSandbox() };
+  const { openFile } = useActions();
+  const newText = useSandboxState("search", (state) =>
     state.replaceShown ? replacementAt(match.text, match.column - 1, match.length, state) : null,
   );
   const start = match.column - 1;
@@ -64,7 +65,7 @@ function MatchLine({ file, match }: { file: FileMatches; match: Match }) {
   const found = match.text.slice(start, start + match.length);
   return (
     <div className="result-row">
-      <button type="button" className="result-line" onClick={() => openFile(workspace, file.path, match)}>
+      <button type="button" className="result-line" onClick={() => openFile(file.path, match)}>
         <span className="number">{match.line}</span>
         {from > 0 && "…"}
         {before}
@@ -82,12 +83,12 @@ function MatchLine({ file, match }: { file: FileMatches; match: Match }) {
         {newText !== null && (
           <IconButton
             label={`Replace the match in line ${match.line}`}
-            onClick={() => void replaceFound(workspace, [{ ...file, matches: [match] }])}
+            onClick={() => void replaceFound(deps, [{ ...file, matches: [match] }])}
           >
             <Replace size={14} />
           </IconButton>
         )}
-        <IconButton label={`Leave out line ${match.line}`} onClick={() => workspace.search.dismiss(file.path, match)}>
+        <IconButton label={`Leave out line ${match.line}`} onClick={() => deps.search.dismiss(file.path, match)}>
           <X size={14} />
         </IconButton>
       </div>

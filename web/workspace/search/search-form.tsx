@@ -1,14 +1,12 @@
 import "../styles/editor/toggles.css";
 import { CaseSensitive, ChevronRight, Regex, WholeWord } from "lucide-react";
 import { IconButton } from "../parts/icon-button.tsx";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { useSandbox, useSandboxState, useSession } from "../state/context.ts";
 
 export function SearchForm() {
-  const { mayEdit, search } = useWorkspace();
-  const { text, include, exclude, matchCase, word, regex, replaceShown, replacement, error } = useWorkspaceState(
-    "search",
-    (state) => state,
-  );
+  const { search } = useSandbox();
+  const { mayEdit } = useSession();
+  const { text, include, exclude, matchCase, word, regex, replaceShown, replacement, error } = useSandboxState("search", (state) => state);
   return (
     <div className="search-form" role="search">
       <div className="search-row">

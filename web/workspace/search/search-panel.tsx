@@ -1,14 +1,14 @@
 import "../styles/panels.css";
 import { ReplaceAll, Undo2 } from "lucide-react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { replaceAll, undoReplace } from "../state/actions/replace-actions.ts";
+import { usePage, usePageState, useSandbox, useSandboxState } from "../state/context.ts";
+import { replaceAll, undoReplace } from "../actions/replace-actions.ts";
 import { FileResult } from "./file-result.tsx";
 import { SearchForm } from "./search-form.tsx";
 
 export default function SearchPanel() {
-  const workspace = useWorkspace();
-  const { files, summary, error, replaceShown } = useWorkspaceState("search", (state) => state);
-  const canUndo = useWorkspaceState("replacements", ({ changes }) => changes.length > 0);
+  const deps = { ...usePage(), ...useSandbox() };
+  const { files, summary, error, replaceShown } = useSandboxState("search", (state) => state);
+  const canUndo = usePageState("replacements", ({ changes }) => changes.length > 0);
   return (
     <>
       <div className="panel-head">
@@ -18,13 +18,13 @@ export default function SearchPanel() {
       {(replaceShown || canUndo) && (
         <div className="search-actions">
           {replaceShown && (
-            <button type="button" className="button small" disabled={files.length === 0} onClick={() => void replaceAll(workspace)}>
+            <button type="button" className="button small" disabled={files.length === 0} onClick={() => void replaceAll(deps)}>
               <ReplaceAll size={14} />
               Replace all
             </button>
           )}
           {canUndo && (
-            <button type="button" className="button small" onClick={() => void undoReplace(workspace)}>
+            <button type="button" className="button small" onClick={() => void undoReplace(deps)}>
               <Undo2 size={14} />
               Undo replace
             </button>

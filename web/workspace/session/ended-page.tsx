@@ -1,13 +1,13 @@
 import "../styles/session.css";
 import { CircleCheck, LogOut } from "lucide-react";
 import type { ReactNode } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, useSessionState } from "../state/context.ts";
 import { download } from "../browser/download.ts";
 import { nameOf } from "../text/paths.ts";
 
 export default function EndedPage({ phase }: { phase: "destroyed" | "signedOut" }) {
-  const partner = useWorkspaceState("session", (state) => state.session?.partnerName);
-  const reason = useWorkspaceState("session", (state) => state.session?.reason);
+  const partner = useSessionState((state) => state.session?.partnerName);
+  const reason = useSessionState((state) => state.session?.reason);
   const goBack = partner ? `Go back to ${partner}` : "Go back to the page where you opened it";
   if (phase === "signedOut")
     return (
@@ -44,7 +44,7 @@ function Page({ symbol, title, children }: { symbol: ReactNode; title: string; c
 
 // The workspace is deleted, but this page still has the text that was never saved.
 function UnsavedCopies() {
-  const { documents } = useWorkspace();
+  const { documents } = usePage();
   const unsaved = documents.unsaved();
   if (unsaved.length === 0) return null;
   const saveCopy = (path: string) => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { createNotices } from "../state/page/notices.ts";
-import { createSessionStore } from "../state/sandbox/session.ts";
+import { createSessionStore } from "../state/session/session-store.ts";
 import { followIdlePause } from "./idle-pause.ts";
 
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
 import { ACTIVITY_INTERVAL_MS } from "@berth/contract/workspace.ts";
-import { describeIdlePause, serverNowMs, type SessionState } from "../state/sandbox/session.ts";
+import { describeIdlePause, serverNowMs, type SessionState } from "../state/session/session-store.ts";
 
 // The parts of the workspace that this module uses.
 export interface IdlePauseDeps {

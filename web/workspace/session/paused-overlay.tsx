@@ -1,13 +1,15 @@
 import "../styles/session.css";
 import { Pause } from "lucide-react";
+import { useStore } from "zustand";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSession, useSessionState } from "../state/context.ts";
 
 // Covers the workbench while the session is paused.
 export default function PausedOverlay() {
-  const { mayEdit, documents } = useWorkspace();
-  const session = useWorkspaceState("session", (state) => state.session);
-  const { isResuming, failure } = useWorkspaceState("resume", (state) => state);
+  const { documents } = usePage();
+  const { mayEdit, resume } = useSession();
+  const session = useSessionState((state) => state.session);
+  const { isResuming, failure } = useStore(resume.store);
   const unsavedCount = documents.unsaved().length;
   return (
     <div className="paused-overlay">
@@ -30,10 +32,11 @@ export default function PausedOverlay() {
 
 // Unless the partner allows it here, only its backend can resume, so the button asks the page around this one.
 function ResumeButton() {
-  const { mayEdit, embedding, resume } = useWorkspace();
-  const mayResume = useWorkspaceState("session", (state) => state.session?.autoResume ?? false);
-  const isResumingHere = useWorkspaceState("resume", (state) => state.isResuming);
-  const { canResume: partnerCan, isResuming: partnerResumes } = useWorkspaceState("embedding", (state) => state);
+  const { embedding } = usePage();
+  const { mayEdit, resume } = useSession();
+  const mayResume = useSessionState((state) => state.session?.autoResume ?? false);
+  const isResumingHere = useStore(resume.store, (state) => state.isResuming);
+  const { canResume: partnerCan, isResuming: partnerResumes } = usePageState("embedding", (state) => state);
   const isResuming = mayResume ? isResumingHere : partnerResumes;
   if (!mayEdit || (!mayResume && !partnerCan)) return null;
   return (

@@ -1,5 +1,5 @@
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import type { SessionState } from "../state/sandbox/session.ts";
+import type { SessionState } from "../state/session/session-store.ts";
 
 // The parts of the workspace that this module uses.
 export interface SourceNoticeDeps {

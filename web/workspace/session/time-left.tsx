@@ -1,14 +1,17 @@
 import { Clock } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { canExtend, describeTimeout, formatTimeLeft, timeLeftMs } from "../state/sandbox/session.ts";
+import { usePage, useSandbox, useSession, useSessionState } from "../state/context.ts";
+import { canExtend, describeTimeout, formatTimeLeft, timeLeftMs } from "../state/session/session-store.ts";
 
 const WARN_MS = 5 * 60_000;
 
 // The time until the session is paused or destroyed, with a warning shortly before.
 export function TimeLeft() {
-  const { mayEdit, api, notices, session } = useWorkspace();
-  const state = useWorkspaceState("session", (current) => current);
+  const { notices } = usePage();
+  const { api } = useSandbox();
+  const session = useSession();
+  const { mayEdit } = session;
+  const state = useSessionState((current) => current);
   const [nowMs, setNowMs] = useState(Date.now);
   const leftMs = timeLeftMs(state, nowMs);
   const isSoon = leftMs !== null && leftMs <= WARN_MS;

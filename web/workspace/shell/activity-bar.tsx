@@ -1,6 +1,6 @@
 import { CircleAlert, Files, GitCompare, Radio, Search, Settings } from "lucide-react";
-import { openPage } from "../state/actions/open-actions.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSandboxState } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import type { SideView } from "../state/page/layout.ts";
 
 const views = [
@@ -12,10 +12,10 @@ const views = [
 ] as const satisfies { view: SideView; label: string; icon: typeof Files }[];
 
 export function ActivityBar() {
-  const workspace = useWorkspace();
-  const { layout } = workspace;
-  const { sideView, sideOpen } = useWorkspaceState("layout", (state) => state);
-  const portCount = useWorkspaceState("ports", (state) => state.list.length);
+  const { layout } = usePage();
+  const { openPage } = useActions();
+  const { sideView, sideOpen } = usePageState("layout", (state) => state);
+  const portCount = useSandboxState("ports", (state) => state.list.length);
   return (
     <nav className="activity-bar" aria-label="Views">
       {views.map(({ view, label, icon: Icon }) => {
@@ -35,7 +35,7 @@ export function ActivityBar() {
           </button>
         );
       })}
-      <button type="button" className="last" aria-label="Settings" title="Settings" onClick={() => openPage(workspace, "settings")}>
+      <button type="button" className="last" aria-label="Settings" title="Settings" onClick={() => openPage("settings")}>
         <Settings size={19} strokeWidth={1.8} />
       </button>
     </nav>

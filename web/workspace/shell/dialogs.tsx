@@ -1,13 +1,13 @@
 import type { KeyboardEvent } from "react";
 import { lazyPart } from "../browser/lazy-part.ts";
 import type { Command } from "../palette/commands/command.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState } from "../state/context.ts";
 
 export const OpenDialogs = lazyPart(() => import("./open-dialogs.tsx"), <LoadingDialog />);
 
 // Until the dialogs are loaded, an empty one keeps what a person types out of the editor and for the palette.
 function LoadingDialog() {
-  const { palette } = useWorkspace();
+  const { palette } = usePage();
   const keep = ({ key, ctrlKey, metaKey }: KeyboardEvent) => ctrlKey || metaKey || palette.keep(key);
   return (
     <dialog ref={(dialog) => dialog?.showModal()} className="loading-dialog" aria-label="Loading" onKeyDown={keep}>
@@ -18,8 +18,8 @@ function LoadingDialog() {
 
 // The palette, lists to pick from, and questions.
 export function Dialogs({ commands }: { commands: Command[] }) {
-  const palette = useWorkspaceState("palette", (state) => state.mode !== null);
-  const picker = useWorkspaceState("picker", (state) => state.list !== null);
-  const question = useWorkspaceState("dialogs", (state) => state.question !== null);
+  const palette = usePageState("palette", (state) => state.mode !== null);
+  const picker = usePageState("picker", (state) => state.list !== null);
+  const question = usePageState("dialogs", (state) => state.question !== null);
   return (palette || picker || question) && <OpenDialogs commands={commands} />;
 }

@@ -1,6 +1,6 @@
 import { CircleAlert, Info, TriangleAlert, X } from "lucide-react";
 import { useEffect, useState, type CSSProperties } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState } from "../state/context.ts";
 import type { Notice } from "../state/page/notices.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { lazyPart } from "../browser/lazy-part.ts";
@@ -8,10 +8,10 @@ import { lazyPart } from "../browser/lazy-part.ts";
 const TransferList = lazyPart(() => import("./transfer-list.tsx"));
 
 export function NoticeList() {
-  const { notices } = useWorkspace();
+  const { notices } = usePage();
   const bottomPx = useTerminalsHeight();
-  const list = useWorkspaceState("notices", (state) => state.notices);
-  const isTransferring = useWorkspaceState("transfers", (state) => state.list.length > 0);
+  const list = usePageState("notices", (state) => state.notices);
+  const isTransferring = usePageState("transfers", (state) => state.list.length > 0);
   return (
     <div className="notices" role="region" aria-label="Notices" aria-live="polite" style={{ "--above": `${bottomPx}px` } as CSSProperties}>
       {isTransferring && <TransferList />}
@@ -42,7 +42,7 @@ export function NoticeList() {
 
 // Notices appear above the terminals, so that they cover neither their buttons nor a prompt.
 function useTerminalsHeight(): number {
-  const shown = useWorkspaceState("layout", ({ terminalsOpen, sideOpen, agentOpen }) => `${terminalsOpen} ${sideOpen} ${agentOpen}`);
+  const shown = usePageState("layout", ({ terminalsOpen, sideOpen, agentOpen }) => `${terminalsOpen} ${sideOpen} ${agentOpen}`);
   const [heightPx, setHeightPx] = useState(0);
   useEffect(() => {
     const panel = document.querySelector(".terminal-panel");

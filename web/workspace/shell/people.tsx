@@ -1,15 +1,15 @@
 import "../styles/people.css";
 import { Eye } from "lucide-react";
 import type { Person } from "@berth/contract/together.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { useSandbox, useSandboxState } from "../state/context.ts";
 import { othersIn } from "../state/together/together.ts";
 
 const MAX_FACES = 5;
 
 // The other people in the workspace. A click on a face follows that person.
 export default function People() {
-  const { together } = useWorkspace();
-  const state = useWorkspaceState("together", (current) => current);
+  const { together } = useSandbox();
+  const state = useSandboxState("together", (current) => current);
   const others = othersIn(state);
   const { following } = state;
   const followed = others.find(({ id }) => id === following);

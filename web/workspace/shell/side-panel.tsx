@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect, useRef, type RefObject } from "react";
 import { loadModule } from "../browser/load-module.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState } from "../state/context.ts";
 import { Explorer } from "../files/explorer.tsx";
 
 const importSearch = () => import("../search/search-panel.tsx");
@@ -21,7 +21,7 @@ const panels = {
 export const prefetchSidePanels = () => Promise.allSettled([importSearch(), importChanges(), importProblems(), importPorts()]);
 
 export function SidePanel() {
-  const view = useWorkspaceState("layout", (state) => state.sideView);
+  const view = usePageState("layout", (state) => state.sideView);
   const Panel = panels[view];
   const aside = useRef<HTMLElement>(null);
   return (
@@ -36,8 +36,8 @@ export function SidePanel() {
 
 // Beside the panel's content, so that it waits until that is loaded.
 function FocusOnRequest({ panel }: { panel: RefObject<HTMLElement | null> }) {
-  const { focusRequest } = useWorkspace();
-  const focusRequested = useWorkspaceState("focusRequest", (state) => state.target === "side");
+  const { focusRequest } = usePage();
+  const focusRequested = usePageState("focusRequest", (state) => state.target === "side");
   useEffect(() => {
     if (!focusRequested) return;
     const main = firstOf(panel.current, MAIN_ELEMENTS);

@@ -1,23 +1,25 @@
+import { CircleX, TriangleAlert } from "lucide-react";
 import { BranchButton } from "../git/branch-button.tsx";
-import { LanguageStatus } from "./language-status.tsx";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { countProblems } from "../state/sandbox/languages.ts";
+import { usePage, usePageState, useSandboxState, useSession, useSessionState } from "../state/context.ts";
 import { activeFile } from "../state/tabs/editor-groups.ts";
 import { encodingNames } from "../text/encoding.ts";
-import { isReconnecting } from "../state/sandbox/session.ts";
+import { isReconnecting } from "../state/session/session-store.ts";
 
 export function StatusBar() {
-  const { mayEdit, preferences, documents, layout } = useWorkspace();
-  const reconnecting = useWorkspaceState("session", isReconnecting);
-  const { autosave, wrapLines } = useWorkspaceState("preferences", (state) => state);
-  const unsaved = useWorkspaceState(
+  const { preferences, documents, layout } = usePage();
+  const { mayEdit } = useSession();
+  const reconnecting = useSessionState(isReconnecting);
+  const { autosave, wrapLines } = usePageState("preferences", (state) => state);
+  const unsaved = usePageState(
     "documents",
     ({ files }) => Object.values(files).filter((file) => file.kind === "text" && file.document.edited).length,
   );
-  const failing = useWorkspaceState("documents", ({ files }) =>
+  const failing = usePageState("documents", ({ files }) =>
     Object.values(files).some((file) => file.kind === "text" && file.document.edited && file.document.failure !== null),
   );
-  const ports = useWorkspaceState("ports", (state) => state.list);
-  const cursor = useWorkspaceState("cursor", (state) => state);
+  const ports = useSandboxState("ports", (state) => state.list);
+  const cursor = usePageState("cursor", (state) => state);
   return (
     <footer className="status-bar">
       {reconnecting && (
@@ -56,9 +58,10 @@ export function StatusBar() {
 
 // UTF-8 is not worth mentioning.
 function EncodingButton() {
-  const { mayEdit, documents, dialogs } = useWorkspace();
-  const path = useWorkspaceState("layout", activeFile);
-  const encoding = useWorkspaceState("documents", ({ files }) => {
+  const { documents, dialogs } = usePage();
+  const { mayEdit } = useSession();
+  const path = usePageState("layout", activeFile);
+  const encoding = usePageState("documents", ({ files }) => {
     const file = path === null ? undefined : files[path];
     return file?.kind === "text" ? file.encoding : "utf-8";
   });
@@ -73,3 +76,27 @@ function EncodingButton() {
     </button>
   );
 }
+
+// The number of problems in all files that language servers know, and servers that do not work.
+function LanguageStatus() {
+  const { layout } = usePage();
+  const isKnown = useSandboxState("languages", ({ problems }) => Object.keys(problems).length > 0);
+  const errors = useSandboxState("languages", (state) => countProblems(state, "error"));
+  const warnings = useSandboxState("languages", (state) => countProblems(state, "warning"));
+  const failed = useSandboxState("languages", ({ servers }) => Object.values(servers).find(({ status }) => status === "failed")?.name);
+  return (
+    <>
+      {isKnown && (
+        <button type="button" className="problems" title="Show problems" onClick={() => layout.showSideView("problems")}>
+          <CircleX size={13} aria-hidden /> {errors}
+          <span className="visually-hidden"> {nounOf(errors, "error")} and </span>
+          <TriangleAlert size={13} aria-hidden /> {warnings}
+          <span className="visually-hidden"> {nounOf(warnings, "warning")}</span>
+        </button>
+      )}
+      {failed !== undefined && <span className="optional">{failed} does not run</span>}
+    </>
+  );
+}
+
+const nounOf = (count: number, word: string) => `${word}${count === 1 ? "" : "s"}`;

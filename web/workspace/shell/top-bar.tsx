@@ -1,22 +1,23 @@
 import { Eye, Moon, PanelBottom, PanelLeft, Search, Sparkles, Sun, SunMoon } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { loadModule } from "../browser/load-module.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSandboxState, useSession, useSessionState } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { Logo } from "../parts/logo.tsx";
-import { toggleTerminals } from "../state/actions/focus-actions.ts";
-import { isAgentHidden, isReconnecting } from "../state/sandbox/session.ts";
+import { isAgentHidden, isReconnecting } from "../state/session/session-store.ts";
 import { TimeLeft } from "../session/time-left.tsx";
 import type { Theme } from "../state/page/preferences.ts";
 
 export function TopBar() {
-  const workspace = useWorkspace();
-  const { palette, layout } = workspace;
-  const partner = useWorkspaceState("session", (state) => state.session?.partnerName ?? "Workspace");
-  const logo = useWorkspaceState("session", (state) => state.session?.branding.logo ?? null);
-  const hideAgent = useWorkspaceState("session", isAgentHidden);
-  const { sideOpen, terminalsOpen, agentOpen } = useWorkspaceState("layout", (state) => state);
+  const { palette, layout } = usePage();
+  const { mayEdit } = useSession();
+  const { toggleTerminals } = useActions();
+  const partner = useSessionState((state) => state.session?.partnerName ?? "Workspace");
+  const logo = useSessionState((state) => state.session?.branding.logo ?? null);
+  const hideAgent = useSessionState(isAgentHidden);
+  const { sideOpen, terminalsOpen, agentOpen } = usePageState("layout", (state) => state);
   return (
     <header className="top-bar">
       <div className="side">
@@ -31,7 +32,7 @@ export function TopBar() {
         <kbd>{formatShortcut("Mod+P")}</kbd>
       </button>
       <div className="side end">
-        {!workspace.mayEdit && (
+        {!mayEdit && (
           <span className="chip" title="Your link lets you see this workspace, but not change it">
             <Eye size={13} />
             <span className="view-only">View only</span>
@@ -44,7 +45,7 @@ export function TopBar() {
         <IconButton label="Side panel" aria-pressed={sideOpen} onClick={() => layout.toggle("sideOpen")}>
           <PanelLeft size={16} />
         </IconButton>
-        <IconButton label="Terminals" aria-pressed={terminalsOpen} onClick={() => toggleTerminals(workspace)}>
+        <IconButton label="Terminals" aria-pressed={terminalsOpen} onClick={() => toggleTerminals()}>
           <PanelBottom size={16} />
         </IconButton>
         {!hideAgent && (
@@ -60,7 +61,7 @@ export function TopBar() {
 const People = lazy(() => loadModule(() => import("./people.tsx")));
 
 function Others() {
-  const isAlone = useWorkspaceState("together", ({ people }) => people.length < 2);
+  const isAlone = useSandboxState("together", ({ people }) => people.length < 2);
   return (
     !isAlone && (
       <Suspense>
@@ -71,7 +72,7 @@ function Others() {
 }
 
 function Reconnecting() {
-  const reconnecting = useWorkspaceState("session", isReconnecting);
+  const reconnecting = useSessionState(isReconnecting);
   return (
     <span role="status">
       {reconnecting && (
@@ -91,8 +92,8 @@ const themes: Record<Theme, { next: Theme; label: string; icon: typeof Sun }> = 
 };
 
 function ThemeButton() {
-  const { preferences } = useWorkspace();
-  const { next, label, icon: Icon } = themes[useWorkspaceState("preferences", (state) => state.theme)];
+  const { preferences } = usePage();
+  const { next, label, icon: Icon } = themes[usePageState("preferences", (state) => state.theme)];
   return (
     <IconButton className="theme" label={label} onClick={() => preferences.set({ theme: next })}>
       <Icon size={16} />

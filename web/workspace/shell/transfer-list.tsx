@@ -1,11 +1,11 @@
 import { Download, Upload, X } from "lucide-react";
 import { IconButton } from "../parts/icon-button.tsx";
-import { useWorkspaceState } from "../state/context.ts";
+import { usePageState } from "../state/context.ts";
 import { formatBytes } from "../text/paths.ts";
 
 // The progress of uploads and downloads.
 export default function TransferList() {
-  const list = useWorkspaceState("transfers", (state) => state.list);
+  const list = usePageState("transfers", (state) => state.list);
   return list.map(({ id, kind, text, doneBytes, totalBytes, cancel }) => (
     <div key={id} className="notice transfer">
       {kind === "upload" ? <Upload size={16} /> : <Download size={16} />}

@@ -1,22 +1,21 @@
 import { lazy, Suspense, useEffect, useState, type KeyboardEvent } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import type { Workspace } from "../state/workspace.ts";
+import { usePage, usePageState, useSandbox, useSession, useSessionState } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { lazyPart } from "../browser/lazy-part.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { NoticeList } from "./notice-list.tsx";
-import { activeTabOf } from "../state/tabs/editor-groups.ts";
+import { activeGroupOf, activeTabOf } from "../state/tabs/editor-groups.ts";
 import { nameOf } from "../text/paths.ts";
 import { Dialogs } from "./dialogs.tsx";
 import { isCompactScreen, useIsCompactScreen, useIsNarrowScreen } from "../browser/media-query.ts";
 import type { Command } from "../palette/commands/command.ts";
 import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
-import { focusEditor } from "../state/actions/focus-actions.ts";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { ActivityBar } from "./activity-bar.tsx";
-import { EditorArea } from "./editor-area.tsx";
-import { isAgentHidden, isSupportVisiting } from "../state/sandbox/session.ts";
+import { EditorGroupView } from "../editor/editor-group.tsx";
+import { isAgentHidden, isSupportVisiting } from "../state/session/session-store.ts";
 import { SidePanel } from "./side-panel.tsx";
-import { Split } from "./split.tsx";
+import { Split } from "./split/split.tsx";
 import { StatusBar } from "./status-bar.tsx";
 import { TopBar } from "./top-bar.tsx";
 
@@ -25,10 +24,9 @@ export const PausedOverlay = lazyPart(() => import("../session/paused-overlay.ts
 const AgentPanel = lazy(() => loadModule(() => import("../agent/agent-panel.tsx")));
 
 export function Workbench() {
-  const workspace = useWorkspace();
-  const commands = useCommands(workspace);
-  const paused = useWorkspaceState("session", (state) => state.phase === "paused");
-  const isVisited = useWorkspaceState("session", isSupportVisiting);
+  const commands = useCommands();
+  const paused = useSessionState((state) => state.phase === "paused");
+  const isVisited = useSessionState(isSupportVisiting);
   const narrow = useIsNarrowScreen();
   useCommandShortcuts(commands);
   useTitle();
@@ -51,18 +49,21 @@ export function Workbench() {
 }
 
 // The first screen needs no commands, so they load while it appears. Null until then.
-function useCommands(workspace: Workspace): Command[] | null {
+function useCommands(): Command[] | null {
+  const [page, sandbox, session, actions] = [usePage(), useSandbox(), useSession(), useActions()];
   const [commands, setCommands] = useState<Command[] | null>(null);
   useEffect(() => {
-    void loadModule(() => import("../palette/commands/commands.ts")).then(({ createCommands }) => setCommands(createCommands(workspace)));
-  }, [workspace]);
+    void loadModule(() => import("../palette/commands/commands.ts")).then(({ createCommands }) =>
+      setCommands(createCommands(page, sandbox, session, actions)),
+    );
+  }, [page, sandbox, session, actions]);
   return commands;
 }
 
 // Names the file and the partner in the browser's tab, so that several workspaces are easy to tell apart.
 function useTitle() {
-  const partner = useWorkspaceState("session", (state) => state.session?.partnerName ?? "Workspace");
-  const active = useWorkspaceState("layout", activeTabOf);
+  const partner = useSessionState((state) => state.session?.partnerName ?? "Workspace");
+  const active = usePageState("layout", activeTabOf);
   const fileName = active && "path" in active ? nameOf(active.path) : null;
   useEffect(() => {
     document.title = fileName === null ? partner : `${fileName} · ${partner}`;
@@ -71,7 +72,7 @@ function useTitle() {
 
 function WideBody() {
   const compact = useIsCompactScreen();
-  const sideOpen = useWorkspaceState("layout", (state) => state.sideOpen);
+  const sideOpen = usePageState("layout", (state) => state.sideOpen);
   const agentOpen = useAgentOpen();
   return (
     <div className="columns">
@@ -91,7 +92,7 @@ function WideBody() {
 
 // The overlay disappears when the keyboard focus or a click goes to the part below it.
 function MainBesideOverlay() {
-  const { layout } = useWorkspace();
+  const { layout } = usePage();
   const uncover = () => {
     if (isCompactScreen() && layout.store.getState().sideOpen) layout.set({ sideOpen: false });
   };
@@ -103,11 +104,12 @@ function MainBesideOverlay() {
 }
 
 function SideOverlay() {
-  const workspace = useWorkspace();
+  const { layout } = usePage();
+  const { focusEditor } = useActions();
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.defaultPrevented || event.target instanceof HTMLInputElement) return;
-    workspace.layout.set({ sideOpen: false });
-    focusEditor(workspace);
+    layout.set({ sideOpen: false });
+    focusEditor();
   };
   return (
     <div className="side-overlay" onKeyDown={onKeyDown} role="presentation">
@@ -117,7 +119,7 @@ function SideOverlay() {
 }
 
 function MainColumn() {
-  const terminalsOpen = useWorkspaceState("layout", (state) => state.terminalsOpen);
+  const terminalsOpen = usePageState("layout", (state) => state.terminalsOpen);
   return (
     <Split
       id="main-rows"
@@ -130,16 +132,33 @@ function MainColumn() {
   );
 }
 
+// The editor groups side by side. A narrow screen has room for the active one.
+function EditorArea() {
+  const narrow = useIsNarrowScreen();
+  const groups = usePageState("layout", (state) => state.groups);
+  const active = usePageState("layout", activeGroupOf);
+  const shown = narrow ? [active] : groups;
+  return (
+    <main className="editor-area">
+      <Split
+        id="editor-columns"
+        orientation="horizontal"
+        panels={shown.map((group) => ({ id: `group-${group.id}`, minPx: 200, content: <EditorGroupView group={group} /> }))}
+      />
+    </main>
+  );
+}
+
 // A narrow screen has room for one panel at a time.
 function NarrowBody() {
-  const sideOpen = useWorkspaceState("layout", (state) => state.sideOpen);
+  const sideOpen = usePageState("layout", (state) => state.sideOpen);
   const agentOpen = useAgentOpen();
   return <div className="grow">{agentOpen ? <Agent /> : sideOpen ? <SidePanel /> : <MainColumn />}</div>;
 }
 
 function useAgentOpen(): boolean {
-  const isOpen = useWorkspaceState("layout", (state) => state.agentOpen);
-  const isHidden = useWorkspaceState("session", isAgentHidden);
+  const isOpen = usePageState("layout", (state) => state.agentOpen);
+  const isHidden = useSessionState(isAgentHidden);
   return isOpen && !isHidden;
 }
 

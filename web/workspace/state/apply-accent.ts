@@ -1,14 +1,9 @@
 import { accentFor } from "./accent.ts";
-import type { createPreferences } from "./page/preferences.ts";
-import type { createSessionStore } from "./sandbox/session.ts";
-
-interface Deps {
-  session: ReturnType<typeof createSessionStore>;
-  preferences: ReturnType<typeof createPreferences>;
-}
+import type { Page } from "./page.ts";
+import type { Session } from "./session.ts";
 
 // Gives the page the partner's accent colour, adapted to the theme.
-export function applyAccent({ session, preferences }: Deps): void {
+export function applyAccent(session: Session, { preferences }: Pick<Page, "preferences">): void {
   const { dataset, style } = document.documentElement;
   const apply = () => {
     const colour = session.store.getState().session?.branding.accent ?? null;

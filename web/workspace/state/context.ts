@@ -1,21 +1,33 @@
 import { createContext, use } from "react";
 import { useStore } from "zustand";
 import type { StoreApi } from "zustand/vanilla";
-import type { Workspace } from "./workspace.ts";
+import type { Page } from "./page.ts";
+import type { Sandbox } from "./sandbox.ts";
+import type { Session } from "./session.ts";
 
-export const WorkspaceContext = createContext<Workspace | null>(null);
+export const PageContext = createContext<Page | null>(null);
+export const SandboxContext = createContext<Sandbox | null>(null);
+export const SessionContext = createContext<Session | null>(null);
 
-export function useWorkspace(): Workspace {
-  const workspace = use(WorkspaceContext);
-  if (workspace === null) throw new Error("useWorkspace needs a WorkspaceContext");
-  return workspace;
+export const usePage = (): Page => use(PageContext) ?? missing();
+export const useSandbox = (): Sandbox => use(SandboxContext) ?? missing();
+export const useSession = (): Session => use(SessionContext) ?? missing();
+
+export type State = Page & Sandbox & Session;
+
+export function missing(): never {
+  throw new Error("A component is outside of its context");
 }
 
 type StateOf<Part> = Part extends { store: { getState: () => infer State } } ? State : never;
-type Stores = { [Name in keyof Workspace as StateOf<Workspace[Name]> extends never ? never : Name]: StateOf<Workspace[Name]> };
+type Stores<Parts> = { [Name in keyof Parts as StateOf<Parts[Name]> extends never ? never : Name]: StateOf<Parts[Name]> };
+type WithStores<Parts> = { [Name in keyof Stores<Parts>]: { store: StoreApi<Stores<Parts>[Name]> } };
 
-// Selects a value from one of the workspace's stores. The component renders again only when this value changes.
-export function useWorkspaceState<Name extends keyof Stores, Value>(name: Name, select: (state: Stores[Name]) => Value): Value {
-  const workspace: { [Each in keyof Stores]: { store: StoreApi<Stores[Each]> } } = useWorkspace();
-  return useStore(workspace[name].store, select);
-}
+// These select a value from one of the stores. The component renders again only when this value changes.
+export const usePageState = <Name extends keyof Stores<Page>, Value>(name: Name, select: (state: Stores<Page>[Name]) => Value): Value =>
+  useStore((usePage() as WithStores<Page>)[name].store, select);
+export const useSandboxState = <Name extends keyof Stores<Sandbox>, Value>(
+  name: Name,
+  select: (state: Stores<Sandbox>[Name]) => Value,
+): Value => useStore((useSandbox() as WithStores<Sandbox>)[name].store, select);
+export const useSessionState = <Value>(select: (state: StateOf<Session>) => Value): Value => useStore(useSession().store, select);

@@ -1,12 +1,14 @@
 import { useStore } from "zustand";
-import { useWorkspace } from "./context.ts";
+import { usePage, useSandbox, useSession } from "./context.ts";
 import { createAgent, type Agent } from "./sandbox/agent.ts";
 
 type AgentStoreState = ReturnType<Agent["store"]["getState"]>;
 
 // The agent of the workspace. Only the agent panel uses it, so it is in the panel's chunk.
 export function useAgent(): Agent {
-  const { mayEdit, agentLink, api, notices } = useWorkspace();
+  const { notices } = usePage();
+  const { agentLink, api } = useSandbox();
+  const { mayEdit } = useSession();
   return agentLink.open(() => createAgent({ api, notices, mayEdit }));
 }
 

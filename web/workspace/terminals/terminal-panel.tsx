@@ -1,8 +1,8 @@
 import { Columns2, Plus, SquareTerminal, X } from "lucide-react";
 import { lazy, Suspense } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { toggleTerminals } from "../state/actions/focus-actions.ts";
+import { usePageState, useSandbox, useSandboxState, useSession } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { afterFirstText } from "../browser/first-text.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { loadModule } from "../browser/load-module.ts";
@@ -16,11 +16,12 @@ const TerminalView = lazy(async () => {
 });
 
 export function TerminalPanel() {
-  const workspace = useWorkspace();
-  const { mayEdit, terminals } = workspace;
-  const list = useWorkspaceState("terminals", (state) => state.list);
-  const groups = useWorkspaceState("layout", (state) => state.terminalGroups);
-  const active = useWorkspaceState("layout", (state) => state.activeTerminal);
+  const { terminals } = useSandbox();
+  const { mayEdit } = useSession();
+  const { toggleTerminals } = useActions();
+  const list = useSandboxState("terminals", (state) => state.list);
+  const groups = usePageState("layout", (state) => state.terminalGroups);
+  const active = usePageState("layout", (state) => state.activeTerminal);
   const strip = useTabStrip(active);
   const known = new Map(list?.map((terminal) => [terminal.id, terminal]) ?? []);
   return (
@@ -41,7 +42,7 @@ export function TerminalPanel() {
             </IconButton>
           </>
         )}
-        <IconButton label="Hide terminals" onClick={() => toggleTerminals(workspace)}>
+        <IconButton label="Hide terminals" onClick={() => toggleTerminals()}>
           <X size={15} />
         </IconButton>
       </div>
@@ -64,7 +65,8 @@ function Group({ terminals, shown }: { terminals: Terminal[]; shown: boolean }) 
 }
 
 function NoTerminals() {
-  const { mayEdit, terminals } = useWorkspace();
+  const { terminals } = useSandbox();
+  const { mayEdit } = useSession();
   return (
     <div className="empty">
       <SquareTerminal size={26} strokeWidth={1.4} />

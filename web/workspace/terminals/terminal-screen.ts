@@ -4,13 +4,17 @@ import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal as Xterm, type ITheme } from "@xterm/xterm";
 import { matchesShortcut } from "../browser/shortcuts.ts";
 import { copyText } from "../browser/clipboard.ts";
-import type { Workspace } from "../state/workspace.ts";
+import type { Uses } from "../actions/actions.ts";
 import { findText, nextMatch, type FindDirection } from "./output/buffer-text.ts";
 import { fileLinkProvider, openHiddenUrl, openUrl } from "./output/terminal-links.ts";
 import { createGpuRenderer } from "./gpu-renderer.ts";
 import { screenOptions } from "./screen-options.ts";
 import { bytesOf, withControl, type TouchKey } from "./output/key-bytes.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
+
+type Deps = Uses<
+  "api" | "connections" | "dialogs" | "mayEdit" | "notices" | "openFile" | "openPageOfPort" | "ports" | "preferences" | "terminals"
+>;
 
 export interface TerminalScreen extends Disposable {
   // Shows the screen in a container, and fits it to the container's size, until the result is disposed.
@@ -33,12 +37,12 @@ const ROOM_ABOVE_PX = 6;
 const screens = new Map<string, TerminalScreen>();
 
 // Returns the screen of a terminal. It stays alive while its tab is hidden, so that showing it again is instant.
-export function screenFor(workspace: Workspace, id: string): TerminalScreen {
+export function screenFor(deps: Deps, id: string): TerminalScreen {
   const known = screens.get(id);
   if (known) return known;
-  const created = createScreen(workspace, id);
+  const created = createScreen(deps, id);
   screens.set(id, created);
-  const unsubscribe = workspace.terminals.store.subscribe(({ list }) => {
+  const unsubscribe = deps.terminals.store.subscribe(({ list }) => {
     if (!list || list.some((terminal) => terminal.id === id)) return;
     unsubscribe();
     screens.delete(id);
@@ -47,8 +51,8 @@ export function screenFor(workspace: Workspace, id: string): TerminalScreen {
   return created;
 }
 
-function createScreen(workspace: Workspace, id: string): TerminalScreen {
-  const { mayEdit, api, terminals, preferences } = workspace;
+function createScreen(deps: Deps, id: string): TerminalScreen {
+  const { mayEdit, api, terminals, preferences } = deps;
   const element = document.createElement("div");
   element.style.height = "100%";
   const xterm = new Xterm({
@@ -58,14 +62,14 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     lineHeight: 1.2,
     macOptionIsMeta: true,
     theme: readTheme(),
-    linkHandler: { activate: (event, uri) => void openHiddenUrl(workspace, event, uri) },
+    linkHandler: { activate: (event, uri) => void openHiddenUrl(deps, event, uri) },
   });
   const fitAddon = new FitAddon();
   xterm.loadAddon(fitAddon);
   xterm.loadAddon(new Unicode11Addon());
-  xterm.loadAddon(new WebLinksAddon((event, uri) => openUrl(workspace, event, uri)));
+  xterm.loadAddon(new WebLinksAddon((event, uri) => openUrl(deps, event, uri)));
   xterm.unicode.activeVersion = "11";
-  xterm.registerLinkProvider(fileLinkProvider(workspace, xterm));
+  xterm.registerLinkProvider(fileLinkProvider(deps, xterm));
 
   const gpu = createGpuRenderer(xterm, () => element.isConnected && fit());
 
@@ -97,7 +101,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   xterm.attachCustomKeyEventHandler((event) => {
     if (event.ctrlKey && event.shiftKey && event.code === "KeyC" && xterm.hasSelection()) {
       event.preventDefault();
-      if (event.type === "keydown") void workspace.notices.attempt("Could not copy the selection", () => copyText(xterm.getSelection()));
+      if (event.type === "keydown") void deps.notices.attempt("Could not copy the selection", () => copyText(xterm.getSelection()));
       return false;
     }
     if (matchesShortcut(event, "Mod+F")) {
@@ -113,7 +117,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     gpu.apply(preferences.store.getState().terminalGpu);
     fit();
   });
-  const registration = workspace.connections.add(stream);
+  const registration = deps.connections.add(stream);
 
   // Reports the size that fits the container. The screen itself always has the terminal's size, which may fit another browser: a screen
   // of any other size would break the lines of the program's output. A viewer decides no size.

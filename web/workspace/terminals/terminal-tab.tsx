@@ -1,28 +1,29 @@
 import { SquareTerminal, X } from "lucide-react";
 import { useState, type MouseEvent } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSandbox, useSession } from "../state/context.ts";
 import { lazyPart } from "../browser/lazy-part.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { terminalName } from "./terminal-name.ts";
+import type { Uses } from "../actions/actions.ts";
 
 const Menu = lazyPart(async () => ({ default: (await import("../parts/menu.tsx")).Menu }));
 
 // The tab of one terminal, or of several side by side.
 export function TerminalTab({ terminals, active }: { terminals: Terminal[]; active: boolean }) {
-  const workspace = useWorkspace();
-  const names = useWorkspaceState("layout", (state) => state.terminalNames);
+  const deps = { ...usePage(), ...useSandbox() };
+  const { mayEdit } = useSession();
+  const names = usePageState("layout", (state) => state.terminalNames);
   const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
   const first = terminals[0];
   if (!first) return null;
   const title = terminals.map((terminal) => terminalName(terminal, names)).join(" | ");
   const rename = () => {
-    const { activeTerminal } = workspace.layout.store.getState();
+    const { activeTerminal } = deps.layout.store.getState();
     const renamed = terminals.find((terminal) => terminal.id === activeTerminal) ?? first;
-    void renameTerminal(workspace, renamed.id, terminalName(renamed, names));
+    void renameTerminal(deps, renamed.id, terminalName(renamed, names));
   };
-  const { mayEdit } = workspace;
-  const closeAll = () => mayEdit && terminals.forEach(({ id }) => void workspace.terminals.close(id));
+  const closeAll = () => mayEdit && terminals.forEach(({ id }) => void deps.terminals.close(id));
   const openMenu = (event: MouseEvent) => {
     event.preventDefault();
     setMenuAt({ x: event.clientX, y: event.clientY });
@@ -33,7 +34,7 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
         type="button"
         role="tab"
         aria-selected={active}
-        onClick={() => workspace.terminals.show(first.id)}
+        onClick={() => deps.terminals.show(first.id)}
         onDoubleClick={rename}
         onKeyDown={({ key }) => (key === "F2" ? rename() : key === "Delete" && closeAll())}
       >
@@ -61,7 +62,7 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
             { label: "Rename", shortcut: "F2", run: rename },
             ...(terminals.length === 1 || !mayEdit ? [] : terminals).map(({ id, title: own }) => ({
               label: `Close ${names[id] || own}`,
-              run: () => workspace.terminals.closePane(id),
+              run: () => deps.terminals.closePane(id),
             })),
             ...(mayEdit ? [{ label: terminals.length === 1 ? "Close" : "Close all", danger: true, run: closeAll }] : []),
           ]}
@@ -77,7 +78,7 @@ function ExitMark({ exit }: { exit: NonNullable<Terminal["exit"]> }) {
 
 export const describeExit = ({ code, signal }: NonNullable<Terminal["exit"]>): string => signal || `exit ${code ?? "?"}`;
 
-async function renameTerminal({ dialogs, terminals }: ReturnType<typeof useWorkspace>, id: string, name: string): Promise<void> {
+async function renameTerminal({ dialogs, terminals }: Uses<"dialogs" | "terminals">, id: string, name: string): Promise<void> {
   const answer = await dialogs.ask({
     title: "Rename terminal",
     input: { label: "Name", value: name, error: (value) => (value.trim() === "" ? "Enter a name" : null) },

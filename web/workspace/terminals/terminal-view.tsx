@@ -1,8 +1,9 @@
 import "@xterm/xterm/css/xterm.css";
 import { X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState, useSandbox, useSandboxState, useSession } from "../state/context.ts";
+import { useActions } from "../actions/actions.ts";
 import { useIsTouchScreen } from "../browser/media-query.ts";
 import { FindBar } from "./find-bar.tsx";
 import { screenFor } from "./terminal-screen.ts";
@@ -13,49 +14,55 @@ import { describeExit } from "./terminal-tab.tsx";
 
 // Shows the screen of a terminal. Loaded together with xterm when the first terminal is shown.
 export default function TerminalView({ terminal, split }: { terminal: Terminal; split: boolean }) {
-  const workspace = useWorkspace();
+  const [page, sandbox, session, actions] = [usePage(), useSandbox(), useSession(), useActions()];
+  const { terminals } = sandbox;
+  const { id } = terminal;
+  const getScreen = useCallback(
+    () => screenFor({ ...page, ...sandbox, ...session, ...actions }, id),
+    [page, sandbox, session, actions, id],
+  );
   const container = useRef<HTMLDivElement>(null);
-  const focusRequested = useWorkspaceState("terminals", (state) => state.focusId === terminal.id);
-  const active = useWorkspaceState("layout", (state) => state.activeTerminal === terminal.id);
+  const focusRequested = useSandboxState("terminals", (state) => state.focusId === id);
+  const active = usePageState("layout", (state) => state.activeTerminal === id);
 
   useEffect(() => {
     const element = container.current;
     if (!element) return;
-    const mounted = screenFor(workspace, terminal.id).mount(element);
+    const mounted = getScreen().mount(element);
     return () => mounted[Symbol.dispose]();
-  }, [workspace, terminal.id]);
+  }, [getScreen]);
 
   useEffect(() => {
     if (!focusRequested) return;
-    screenFor(workspace, terminal.id).focus();
-    workspace.terminals.focused();
-  }, [workspace, terminal.id, focusRequested]);
+    getScreen().focus();
+    terminals.focused();
+  }, [getScreen, terminals, focusRequested]);
 
   const isTouchScreen = useIsTouchScreen();
-  const requested = useWorkspaceState("terminals", (state) => (active ? state.requested : null));
+  const requested = useSandboxState("terminals", (state) => (active ? state.requested : null));
   const [finding, setFinding] = useState(false);
   useEffect(() => {
     if (requested === null) return;
-    if (requested === "clear") screenFor(workspace, terminal.id).clear();
+    if (requested === "clear") getScreen().clear();
     else setFinding(true);
-    workspace.terminals.request(null);
-  }, [workspace, terminal.id, requested]);
+    terminals.request(null);
+  }, [getScreen, terminals, requested]);
   const endFinding = () => {
     setFinding(false);
-    screenFor(workspace, terminal.id).focus();
+    getScreen().focus();
   };
 
   return (
-    <div className="terminal-view" onFocus={() => !active && workspace.layout.set({ activeTerminal: terminal.id })}>
+    <div className="terminal-view" onFocus={() => !active && page.layout.set({ activeTerminal: id })}>
       {split && <PaneHead terminal={terminal} />}
-      {finding && <FindBar terminalScreen={screenFor(workspace, terminal.id)} onClose={endFinding} />}
+      {finding && <FindBar terminalScreen={getScreen()} onClose={endFinding} />}
       <div ref={container} className="screen" />
-      {active && isTouchScreen && !terminal.exit && workspace.mayEdit && <TouchKeys terminalScreen={screenFor(workspace, terminal.id)} />}
+      {active && isTouchScreen && !terminal.exit && session.mayEdit && <TouchKeys terminalScreen={getScreen()} />}
       {terminal.exit && (
         <div className="ended" role="status">
           <span className="grow">The program has ended ({describeExit(terminal.exit)}).</span>
-          {workspace.mayEdit && (
-            <button type="button" className="button small" onClick={() => void workspace.terminals.close(terminal.id)}>
+          {session.mayEdit && (
+            <button type="button" className="button small" onClick={() => void terminals.close(id)}>
               Close
             </button>
           )}
@@ -67,8 +74,9 @@ export default function TerminalView({ terminal, split }: { terminal: Terminal; 
 
 // Names one of several terminals side by side, and closes it.
 function PaneHead({ terminal }: { terminal: Terminal }) {
-  const { mayEdit, terminals } = useWorkspace();
-  const name = useWorkspaceState("layout", (state) => terminalName(terminal, state.terminalNames));
+  const { terminals } = useSandbox();
+  const { mayEdit } = useSession();
+  const name = usePageState("layout", (state) => terminalName(terminal, state.terminalNames));
   return (
     <div className="pane-head">
       <span className="grow truncate">{name}</span>

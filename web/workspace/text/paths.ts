@@ -22,3 +22,5 @@ export function formatBytes(bytes: number): string {
   const value = bytes / 1024 ** power;
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power - 1]}`;
 }
+
+export const isMarkdown = (path: string): boolean => ["md", "markdown"].includes(extensionOf(path));

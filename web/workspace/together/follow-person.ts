@@ -1,9 +1,8 @@
-import { openFile } from "../state/actions/open-actions.ts";
-import type { Workspace } from "../state/workspace.ts";
+import type { Uses } from "../actions/actions.ts";
 
 // Shows what the followed person sees. Typing ends it: the editor then belongs to this person again.
-export function followPerson(workspace: Workspace): void {
-  const { together, documents } = workspace;
+export function followPerson(deps: Uses<"documents" | "openFile" | "together">): void {
+  const { together, documents } = deps;
   let shown = "";
 
   together.store.subscribe(({ people, following }) => {
@@ -12,7 +11,7 @@ export function followPerson(workspace: Workspace): void {
     if (key === shown) return;
     shown = key;
     if (!place) return;
-    openFile(workspace, place.path, locationOf(documents.textOf(place.path), place.selection?.head ?? 0));
+    deps.openFile(place.path, locationOf(documents.textOf(place.path), place.selection?.head ?? 0));
   });
 
   const endOnTyping = (event: KeyboardEvent) => {

@@ -1,14 +1,14 @@
 import type { TogetherFromClient, TogetherFromDaemon } from "@berth/contract/together.ts";
 import { connectSocket } from "../connection/socket.ts";
-import type { Workspace } from "../state/workspace.ts";
+import type { Uses } from "../actions/actions.ts";
 import { followPerson } from "./follow-person.ts";
 import { createSharedFiles } from "./shared-files.ts";
 
 const PLACE_AFTER_MS = 60;
 
 // Connects this page with the others: says where this one is, learns where they are, and shares the texts that several have open.
-export function startTogether(workspace: Workspace): void {
-  const { mayEdit, api, together, documents, connections } = workspace;
+export function startTogether(deps: Uses<"api" | "connections" | "documents" | "mayEdit" | "openFile" | "together">): void {
+  const { mayEdit, api, together, documents, connections } = deps;
   const send = (message: TogetherFromClient) => socket.send(JSON.stringify(message));
   const files = createSharedFiles({ documents, send, mayEdit });
   let placing: ReturnType<typeof setTimeout> | undefined;
@@ -38,5 +38,5 @@ export function startTogether(workspace: Workspace): void {
   together.store.subscribe((now, before) => {
     if (now.place !== before.place) placing ??= setTimeout(sendPlace, PLACE_AFTER_MS);
   });
-  followPerson(workspace);
+  followPerson(deps);
 }

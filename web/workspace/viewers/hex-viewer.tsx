@@ -1,7 +1,7 @@
 import "../styles/editor/viewers.css";
 import { useEffect, useRef, useState } from "react";
 import { ROW_HEIGHT, useVisibleRange } from "../browser/use-visible-range.ts";
-import { useWorkspace } from "../state/context.ts";
+import { useSandbox } from "../state/context.ts";
 import { describeError } from "../state/page/notices.ts";
 import { formatBytes, nameOf } from "../text/paths.ts";
 import { BYTES_PER_ROW, hexRow } from "./hex-rows.ts";
@@ -57,7 +57,7 @@ type Pages = ReadonlyMap<number, Uint8Array>;
 
 // Loads the pages that contain the bytes from `start` to `end`.
 function usePages(path: string, start: number, end: number): { pages: Pages; error: string | null } {
-  const { api } = useWorkspace();
+  const { api } = useSandbox();
   const [pages, setPages] = useState<Pages>(new Map());
   const [error, setError] = useState<string | null>(null);
   const first = Math.floor(start / PAGE_BYTES);

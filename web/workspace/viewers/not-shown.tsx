@@ -1,6 +1,6 @@
 import { Download, FileQuestion } from "lucide-react";
-import { downloadFile } from "../state/actions/download-action.ts";
-import { useWorkspace } from "../state/context.ts";
+import { downloadFile } from "../actions/download-action.ts";
+import { usePage, useSandbox } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
 
 // A file that can only be downloaded.
@@ -16,9 +16,9 @@ export function NotShown({ path, text }: { path: string; text: string }) {
 }
 
 export function DownloadButton({ path }: { path: string }) {
-  const workspace = useWorkspace();
+  const deps = { ...usePage(), ...useSandbox() };
   return (
-    <button type="button" className="button small" onClick={() => void downloadFile(workspace, path)}>
+    <button type="button" className="button small" onClick={() => void downloadFile(deps, path)}>
       <Download size={14} />
       Download
     </button>

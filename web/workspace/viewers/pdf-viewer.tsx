@@ -1,6 +1,6 @@
 import "../styles/editor/viewers.css";
 import { useEffect, useState } from "react";
-import { useWorkspace } from "../state/context.ts";
+import { useSandbox } from "../state/context.ts";
 import { describeError } from "../state/page/notices.ts";
 import { formatBytes, nameOf } from "../text/paths.ts";
 import { DownloadButton, NotShown } from "./not-shown.tsx";
@@ -39,7 +39,7 @@ export default function PdfViewer({ path, version, size }: PdfViewerProps) {
 const PDF_START = "%PDF-";
 
 function useCopy(path: string, version: string, wanted: boolean): { url: string | null; error: string | null } {
-  const { api } = useWorkspace();
+  const { api } = useSandbox();
   const [copy, setCopy] = useState<{ url: string | null; error: string | null }>({ url: null, error: null });
   useEffect(() => {
     if (!wanted) return;

@@ -1,7 +1,7 @@
 import "../styles/editor/viewers.css";
 import { lazy, Suspense, useEffect, useState, type ReactNode } from "react";
 import { loadModule } from "../browser/load-module.ts";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { usePage, usePageState } from "../state/context.ts";
 import type { TextDocument } from "../state/documents/document.ts";
 import { nameOf } from "../text/paths.ts";
 import type { TextView } from "./text-view.ts";
@@ -16,7 +16,7 @@ const shownAsText = new Set<string>();
 // A text that is shown as a picture or a table until the person wants to see or edit the text.
 export default function TextOrView({ doc, view, children }: { doc: TextDocument; view: TextView; children: ReactNode }) {
   const { path } = doc;
-  const isRevealed = useWorkspaceState("cursor", ({ reveal }) => reveal?.path === path);
+  const isRevealed = usePageState("cursor", ({ reveal }) => reveal?.path === path);
   const [asText, setAsText] = useState(() => shownAsText.has(path));
   const choose = (text: boolean) => {
     if (text) shownAsText.add(path);
@@ -54,7 +54,7 @@ export default function TextOrView({ doc, view, children }: { doc: TextDocument;
 
 // A picture of SVG comes from a data URL: scripts in it do not run, it loads nothing, and the browser opens no page with it.
 function OtherView({ path, view, children }: { path: string; view: TextView; children: ReactNode }) {
-  const { documents } = useWorkspace();
+  const { documents } = usePage();
   const text = documents.textOf(path);
   if (view === "table")
     return (

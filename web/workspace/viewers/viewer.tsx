@@ -1,6 +1,6 @@
 import { lazy, Suspense, type ReactNode } from "react";
 import { loadModule } from "../browser/load-module.ts";
-import { useWorkspace } from "../state/context.ts";
+import { useSandbox } from "../state/context.ts";
 import type { OpenFile } from "../state/documents/open-files.ts";
 import { formatBytes, nameOf } from "../text/paths.ts";
 import { NotShown } from "./not-shown.tsx";
@@ -26,6 +26,6 @@ function viewerOf(path: string, file: Shown): ReactNode {
 }
 
 function PictureFile({ path, file }: { path: string; file: { version: string; size: number } }) {
-  const { api } = useWorkspace();
+  const { api } = useSandbox();
   return <ImageViewer name={nameOf(path)} src={`${api.fileUrl(path)}&version=${encodeURIComponent(file.version)}`} size={file.size} />;
 }

@@ -1,6 +1,6 @@
 import { FileCode, Plus, X } from "lucide-react";
 import type { ContextPart } from "@berth/contract/agent.ts";
-import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { usePage, usePageState } from "../../state/context.ts";
 import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { nameContext } from "../../text/context-name.ts";
 
@@ -45,9 +45,9 @@ export function Attachments() {
 
 // The selection of the active editor, or its file, unless it is attached.
 function useOfferedContext(attached: ContextPart[]): ContextPart | null {
-  const { activeEditor } = useWorkspace();
+  const { activeEditor } = usePage();
   // It changes with every selection.
-  useWorkspaceState("cursor", ({ position }) => position);
+  usePageState("cursor", ({ position }) => position);
   const editor = activeEditor.current();
   if (editor === null) return null;
   const selection = editor.selection();

@@ -1,6 +1,6 @@
 import { ArrowUp, ImagePlus, ListEnd, Square } from "lucide-react";
 import { useEffect, useRef, type FormEvent } from "react";
-import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { usePage, usePageState } from "../../state/context.ts";
 import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { AllowedTools } from "./allowed-tools.tsx";
 import { Attachments } from "./attachments.tsx";
@@ -13,8 +13,8 @@ import { describeUsage } from "./usage.ts";
 
 export function Composer({ disabled }: { disabled: boolean }) {
   const agent = useAgent();
-  const { layout, notices, focusRequest } = useWorkspace();
-  const text = useWorkspaceState("layout", ({ prompt: unsent }) => unsent);
+  const { layout, notices, focusRequest } = usePage();
+  const text = usePageState("layout", ({ prompt: unsent }) => unsent);
   const setText = (unsent: string) => layout.set({ prompt: unsent });
   const view = useAgentState((whole) => whole);
   const { current, refusal, returnedPrompt, editing } = view;
@@ -31,7 +31,7 @@ export function Composer({ disabled }: { disabled: boolean }) {
     layout.set({ prompt: agent.takeReturnedPrompt()?.text ?? "" });
     if (isEdited) box.current?.focus();
   }, [agent, layout, returnedPrompt, editing]);
-  const focusRequested = useWorkspaceState("focusRequest", (state) => state.target === "agent");
+  const focusRequested = usePageState("focusRequest", (state) => state.target === "agent");
   useEffect(() => {
     if (!focusRequested || disabled) return;
     box.current?.focus();

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { SlashCommand } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../../state/context.ts";
+import { useSandbox } from "../../state/context.ts";
 import { nameOf, parentOf } from "../../text/paths.ts";
 import { mentionAt, type Mention } from "./mention.ts";
 
@@ -22,7 +22,7 @@ export function useSuggestions(
   caret: number,
   commands: SlashCommand[],
 ): { mention: Mention | null; suggestions: Suggestion[] } {
-  const { api } = useWorkspace();
+  const { api } = useSandbox();
   const mention = mentionAt(text, caret);
   const query = mention?.kind === "file" ? mention.query : null;
   const [found, setFound] = useState<string[]>([]);

@@ -1,6 +1,6 @@
 import { Check, ChevronRight, FileDiff, Undo2 } from "lucide-react";
 import type { ChangesItem, ReviewDecision } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../../state/context.ts";
+import { usePage, useSession } from "../../state/context.ts";
 import { useAgent } from "../../state/use-agent.ts";
 import { type Decide, FileEdit } from "./edits/file-edit.tsx";
 
@@ -10,7 +10,8 @@ const MAX_OPEN = 8;
 // The files that changed during a turn. People decide about them when the turn is over.
 export function ChangesCard({ conversationId, item }: { conversationId: string; item: ChangesItem & { id: string } }) {
   const agent = useAgent();
-  const { mayEdit, documents, notices } = useWorkspace();
+  const { documents, notices } = usePage();
+  const { mayEdit } = useSession();
   const { files, note, after } = item;
   if (files.length === 0 && note === undefined) return null;
   const canDecide = after !== null && mayEdit;

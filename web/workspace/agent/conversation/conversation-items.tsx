@@ -1,7 +1,7 @@
 import { ArrowDown, Brain, CircleAlert, History as HistoryIcon, Hourglass, Info, ListTodo } from "lucide-react";
 import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject, type UIEvent } from "react";
 import type { ConversationItem } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../../state/context.ts";
+import { useSession } from "../../state/context.ts";
 import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { Markdown } from "../../parts/markdown.tsx";
 import { changesLast } from "./changes-last.ts";
@@ -142,7 +142,7 @@ interface RestoredFilesProps {
 
 function RestoredFiles({ conversationId, item: { id, text, checkpoint }, busy }: RestoredFilesProps) {
   const agent = useAgent();
-  const { mayEdit } = useWorkspace();
+  const { mayEdit } = useSession();
   return (
     <div className="agent-notice">
       <HistoryIcon size={14} />

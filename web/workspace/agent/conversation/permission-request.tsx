@@ -1,13 +1,13 @@
 import { ShieldQuestion } from "lucide-react";
 import type { PermissionItem } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../../state/context.ts";
+import { useSession } from "../../state/context.ts";
 import { useAgent } from "../../state/use-agent.ts";
 import { humanize } from "../../text/humanize.ts";
 
 // The agent asks for permission. If several browsers show the request, the first answer counts.
 export function PermissionRequest({ conversationId, item }: { conversationId: string; item: PermissionItem & { id: string } }) {
   const agent = useAgent();
-  const { mayEdit } = useWorkspace();
+  const { mayEdit } = useSession();
   const { outcome, options, title } = item;
   return (
     <div className="permission" role="group" aria-label={`Permission: ${title}`}>

@@ -1,8 +1,8 @@
 import { FileCode, History as HistoryIcon, Pencil, RotateCcw } from "lucide-react";
 import type { ConversationItem } from "@berth/contract/agent.ts";
 import { IconButton } from "../../parts/icon-button.tsx";
-import { openFile } from "../../state/actions/open-actions.ts";
-import { useWorkspace } from "../../state/context.ts";
+import { useSession } from "../../state/context.ts";
+import { useActions } from "../../actions/actions.ts";
 import { useAgent } from "../../state/use-agent.ts";
 import { nameContext } from "../../text/context-name.ts";
 import { CopyButton } from "./copy-button.tsx";
@@ -16,7 +16,8 @@ export interface SaidMessageProps {
 
 // A message of a person. The files can return to their state before it at once, because the conversation then offers an undo.
 export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageProps) {
-  const workspace = useWorkspace();
+  const { mayEdit } = useSession();
+  const { openFile } = useActions();
   const agent = useAgent();
   const { text, context = [], images = [], checkpoint } = item;
   const hasCheckpoint = checkpoint != null && checkpoint.id !== null;
@@ -40,7 +41,7 @@ export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageP
                 type="button"
                 className="context-chip"
                 title={part.path}
-                onClick={() => openFile(workspace, part.path, part.selection ? { line: part.selection.fromLine, column: 1 } : undefined)}
+                onClick={() => openFile(part.path, part.selection ? { line: part.selection.fromLine, column: 1 } : undefined)}
               >
                 <FileCode size={12} /> {nameContext(part)}
               </button>
@@ -49,7 +50,7 @@ export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageP
         )}
       </div>
       <div className="message-actions">
-        {isLast && !busy && workspace.mayEdit && (
+        {isLast && !busy && mayEdit && (
           <>
             <IconButton label="Edit message" onClick={() => agent.edit(item.id, { text, context, images }, { restore: hasCheckpoint })}>
               <Pencil size={13} />
@@ -59,7 +60,7 @@ export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageP
             </IconButton>
           </>
         )}
-        {hasCheckpoint && workspace.mayEdit && (
+        {hasCheckpoint && mayEdit && (
           <IconButton label="Restore files to before this message" disabled={busy} onClick={() => agent.restore(conversationId, item.id)}>
             <HistoryIcon size={13} />
           </IconButton>

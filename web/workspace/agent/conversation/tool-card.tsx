@@ -15,9 +15,9 @@ import {
   type LucideIcon,
 } from "lucide-react";
 import type { ToolItem } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../../state/context.ts";
+import {} from "../../state/context.ts";
+import { useActions } from "../../actions/actions.ts";
 import { nameOf } from "../../text/paths.ts";
-import { openFile } from "../../state/actions/open-actions.ts";
 import { HunkLines } from "./edits/hunk-lines.tsx";
 
 // One tool call of the agent: what it did, whether it succeeded and, when expanded, the result.
@@ -73,7 +73,7 @@ function Status({ status }: { status: ToolItem["status"] }) {
 }
 
 function Locations({ locations }: { locations: ToolItem["locations"] }) {
-  const workspace = useWorkspace();
+  const { openFile } = useActions();
   return (
     <div className="row">
       {locations.map(({ path, line }) => (
@@ -81,7 +81,7 @@ function Locations({ locations }: { locations: ToolItem["locations"] }) {
           key={`${path}:${line}`}
           type="button"
           className="button small"
-          onClick={() => openFile(workspace, path, line ? { line, column: 1 } : undefined)}
+          onClick={() => openFile(path, line ? { line, column: 1 } : undefined)}
         >
           {nameOf(path)}
           {line ? `:${line}` : ""}

@@ -11,11 +11,10 @@ import {
 } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
-import type { Workspace } from "../../state/workspace.ts";
 import type { EditorBuffer, Sharing, TextReplacement } from "../../state/documents/open-files.ts";
 import { visit } from "../../state/tabs/places.ts";
 import { configuredIndentation, indentation } from "../indentation/extension.ts";
-import { languageSupport } from "../language/support.ts";
+import { languageSupport, type SupportDeps } from "../language/support.ts";
 import { smallestChange } from "../language/protocol/smallest-change.ts";
 import { hasLongLine } from "./long-lines.ts";
 import { createSharedViews, isCopied } from "./shared-views.ts";
@@ -30,6 +29,9 @@ import {
   shortLines,
   shortLineSetup,
 } from "./setup.ts";
+import type { Uses } from "../../actions/actions.ts";
+
+export type BufferDeps = SupportDeps & Uses<"activeEditor" | "cursor" | "files" | "places" | "preferences">;
 
 // A text with its history and selections. It outlives its views, which exist only while their tabs are shown.
 export interface CodeBuffer extends EditorBuffer {
@@ -51,13 +53,13 @@ const isEdit = (transaction: Transaction) => transaction.docChanged && !isCopied
 const isJump = (transaction: Transaction) => transaction.isUserEvent("select.jump");
 const codeBuffers = new WeakMap<EditorBuffer, CodeBuffer>();
 
-export function bufferFor(workspace: Workspace, path: string): CodeBuffer {
-  const attached = workspace.documents.bufferOf(path);
-  return (attached && codeBuffers.get(attached)) ?? createBuffer(workspace, path);
+export function bufferFor(deps: BufferDeps, path: string): CodeBuffer {
+  const attached = deps.documents.bufferOf(path);
+  return (attached && codeBuffers.get(attached)) ?? createBuffer(deps, path);
 }
 
-function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
-  const { documents, cursor, places, preferences } = workspace;
+function createBuffer(deps: BufferDeps, firstPath: string): CodeBuffer {
+  const { documents, cursor, places, preferences } = deps;
   let path = firstPath;
   let languageName: string | null = null;
   const text = documents.textOf(path);
@@ -69,7 +71,7 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
     createState: (extension) =>
       EditorState.create({
         doc: text,
-        extensions: [editorSetup({ path, text, preferences: chosen }), EditorState.readOnly.of(!workspace.mayEdit), extension],
+        extensions: [editorSetup({ path, text, preferences: chosen }), EditorState.readOnly.of(!deps.mayEdit), extension],
       }),
     onUpdate({ view, state, startState, transactions, docChanged, selectionSet }) {
       const { doc } = state;
@@ -202,13 +204,13 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
 
   async function loadIndentation(): Promise<void> {
     const current = path;
-    const configured = await configuredIndentation(workspace, path);
+    const configured = await configuredIndentation(deps, path);
     if (configured && path === current) views.configure(indentation.reconfigure(configured));
   }
 
   async function loadIntelligence(): Promise<void> {
     const current = path;
-    const support = await languageSupport(workspace, path, () => views.state().doc);
+    const support = await languageSupport(deps, path, () => views.state().doc);
     if (path === current) set(intelligence, support ?? noSupport);
   }
 

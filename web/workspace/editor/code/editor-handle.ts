@@ -3,16 +3,15 @@ import { EditorView } from "@codemirror/view";
 import { afterFirstText } from "../../browser/first-text.ts";
 import type { TextEditorHandle } from "../../state/tabs/active-editor.ts";
 import type { TextLocation } from "../../state/tabs/cursor.ts";
-import type { Workspace } from "../../state/workspace.ts";
 import { conflictActions } from "../conflicts/actions.ts";
 import { languageActions } from "../language/commands/actions.ts";
 import { loadFindWidget } from "../find/find-panel.ts";
-import { bufferFor } from "./buffer.ts";
+import { bufferFor, type BufferDeps } from "./buffer.ts";
 import { EDITOR_COMMANDS } from "./editor-commands.ts";
 import { symbolsOf } from "./symbols.ts";
 
 // Lets commands of the workspace reach an editor while it is on screen.
-export function attachEditor(workspace: Workspace, view: EditorView, path: string): Disposable {
+export function attachEditor(deps: BufferDeps, view: EditorView, path: string): Disposable {
   const handle: TextEditorHandle = {
     path,
     get lines() {
@@ -46,11 +45,11 @@ export function attachEditor(workspace: Workspace, view: EditorView, path: strin
       return { fromLine, toLine: Math.max(fromLine, toLine), text: view.state.sliceDoc(from, to) };
     },
     async symbols() {
-      await bufferFor(workspace, path).languageLoaded;
+      await bufferFor(deps, path).languageLoaded;
       return (await view.state.facet(languageActions)?.symbols(view)) ?? symbolsOf(view.state);
     },
   };
-  const attached = workspace.activeEditor.attach(handle);
+  const attached = deps.activeEditor.attach(handle);
   void afterFirstText().then(loadFindWidget);
   view.dom.addEventListener("focusin", attached.activate);
   return {

@@ -1,6 +1,5 @@
 import { StateEffect, Text as DocumentText } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
-import type { Workspace } from "../../state/workspace.ts";
 import { formatAge } from "../../text/age.ts";
 import { decodeText } from "../../text/encoding.ts";
 import { blameNote, connectBlame } from "./blame.ts";
@@ -8,13 +7,14 @@ import { mergeConflicts } from "../conflicts/extension.ts";
 import { connectStaging } from "./change-commands.ts";
 import { changeGutter } from "./change-gutter.ts";
 import { lineChanges, setOriginal } from "./line-changes.ts";
+import type { Uses } from "../../actions/actions.ts";
 
 // Larger texts are not compared, because that would make typing slow.
 const MAX_CHARS = 1_000_000;
 
 // Marks the changes of a file in its editor, as long as the editor is shown. The text is compared with the staged one.
-export function attachGit(workspace: Workspace, view: EditorView, path: string): Disposable {
-  const { git, documents, notices, preferences } = workspace;
+export function attachGit(deps: Uses<"documents" | "git" | "notices" | "preferences">, view: EditorView, path: string): Disposable {
+  const { git, documents, notices, preferences } = deps;
   if (view.state.doc.length > MAX_CHARS) return { [Symbol.dispose]() {} };
   if (view.state.field(lineChanges, false) === undefined)
     view.dispatch({ effects: StateEffect.appendConfig.of([changeGutter, blameNote, mergeConflicts]) });

@@ -1,9 +1,11 @@
 import { indentUnit } from "@codemirror/language";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
-import type { Workspace } from "../../state/workspace.ts";
 import { indentationFrom, parseEditorConfig, propertiesFor } from "./editorconfig.ts";
 import { chosenIndentation, defaultIndentation, detectIndentation, type ChosenIndentation, type Indentation } from "./indentation.ts";
 import { joinPath, parentOf } from "../../text/paths.ts";
+import type { Uses } from "../../actions/actions.ts";
+
+type Deps = Uses<"api" | "files">;
 
 export const indentation = new Compartment();
 
@@ -16,10 +18,10 @@ export const initialIndentation = (path: string, text: string, chosen: ChosenInd
   );
 
 // The settings that the workspace's `.editorconfig` files give for a file, or null.
-export async function configuredIndentation(workspace: Workspace, path: string): Promise<Extension | null> {
+export async function configuredIndentation(deps: Deps, path: string): Promise<Extension | null> {
   let properties = {};
   for (let folder = parentOf(path); ; folder = parentOf(folder)) {
-    const text = await readConfig(workspace, folder);
+    const text = await readConfig(deps, folder);
     if (text !== null) {
       const config = parseEditorConfig(text);
       const below = folder === "" ? path : path.slice(folder.length + 1);
@@ -35,7 +37,7 @@ export async function configuredIndentation(workspace: Workspace, path: string):
 
 const extensionFor = ({ unit, tabSize }: Indentation): Extension => [indentUnit.of(unit), EditorState.tabSize.of(tabSize)];
 
-async function readConfig({ api, files }: Workspace, folder: string): Promise<string | null> {
+async function readConfig({ api, files }: Deps, folder: string): Promise<string | null> {
   const path = joinPath(folder, ".editorconfig");
   // Most folders above an open file have been listed.
   if (files.store.getState().folders[folder] && files.isFree(path)) return null;

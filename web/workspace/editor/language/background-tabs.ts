@@ -1,15 +1,15 @@
 import { Text as DocumentText } from "@codemirror/state";
-import type { Workspace } from "../../state/workspace.ts";
 import { openTabs } from "../../state/tabs/editor-groups.ts";
 import { clientFor } from "./clients.ts";
 import { fileLanguage } from "./file-language.ts";
-import { MAX_CHARS } from "./support.ts";
+import { MAX_CHARS, type SupportDeps } from "./support.ts";
+import type { Uses } from "../../actions/actions.ts";
 
 const MAX_TABS = 50;
 
 // Opens the files of tabs that no editor has shown yet, as after a reload, at their language servers, because their problems count too.
-export async function openBackgroundTabs(workspace: Workspace): Promise<void> {
-  const { mayEdit, documents, layout } = workspace;
+export async function openBackgroundTabs(deps: SupportDeps & Uses<"layout">): Promise<void> {
+  const { mayEdit, documents, layout } = deps;
   if (!mayEdit) return;
   const paths = openTabs(layout.store.getState()).flatMap((tab) => (tab.kind === "file" ? tab.path : []));
   for (const path of paths.slice(0, MAX_TABS)) {
@@ -17,7 +17,7 @@ export async function openBackgroundTabs(workspace: Workspace): Promise<void> {
     if (language === null || documents.documentAt(path) !== null) continue;
     await documents.open(path);
     if (documents.documentAt(path) === null || documents.textOf(path).length > MAX_CHARS) continue;
-    const client = await clientFor(workspace, language.language);
+    const client = await clientFor(deps, language.language);
     // It was closed meanwhile.
     if (documents.documentAt(path) === null) continue;
     client?.open(

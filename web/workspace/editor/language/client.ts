@@ -3,8 +3,8 @@ import type { Extension, Text } from "@codemirror/state";
 import type { Language, LanguageServer } from "@berth/contract/languages.ts";
 import DOMPurify from "dompurify";
 import { EditorView } from "@codemirror/view";
-import type { Workspace } from "../../state/workspace.ts";
 import { languageCommands } from "./commands/extension.ts";
+import type { LanguageDeps } from "./commands/navigation.ts";
 import { applyWorkspaceEdit } from "./commands/workspace-edit.ts";
 import { connectLanguage } from "./protocol/connection.ts";
 import { serverCompletion } from "./completion.ts";
@@ -17,6 +17,9 @@ import { createFileReports } from "./protocol/file-reports.ts";
 import { markEnded } from "./protocol/request.ts";
 import { createTransport, type ServerTransport } from "./protocol/transport.ts";
 import { pathAt, uriAt } from "./protocol/uris.ts";
+import type { Uses } from "../../actions/actions.ts";
+
+export type ClientDeps = LanguageDeps & Uses<"connections">;
 
 // One language server, as the editors of its files see it.
 export interface LanguageClient {
@@ -30,20 +33,20 @@ export interface LanguageClient {
 const NEVER_MS = 2 ** 31 - 1;
 
 // Resolves when the server has started; null if there is none.
-export function openClient(workspace: Workspace, language: Language, onEnd: () => void): Promise<LanguageClient | null> {
-  const { languages, documents } = workspace;
+export function openClient(deps: ClientDeps, language: Language, onEnd: () => void): Promise<LanguageClient | null> {
+  const { languages, documents } = deps;
   const opened = Promise.withResolvers<LanguageClient | null>();
   let transport: ServerTransport | null = null;
   let client: LSPClient | null = null;
 
   languages.setServer(language, { name: language, status: "starting" });
-  const connection = connectLanguage(workspace, language, {
+  const connection = connectLanguage(deps, language, {
     onServer(server) {
       client ??= build(server);
       transport = createTransport({
         send: connection.send,
         workspaceFolders: [{ uri: server.rootUri, name: "workspace" }],
-        answer: (method, params) => answer(workspace, server, method, params),
+        answer: (method, params) => answer(deps, server, method, params),
       });
       client.connect(transport);
       languages.setServer(language, { name: server.name, status: "running" });
@@ -94,7 +97,7 @@ export function openClient(workspace: Workspace, language: Language, onEnd: () =
       support(path, { id }, text) {
         const uri = uriAt(server.rootUri, path);
         files.provide(uri, text);
-        return [created.plugin(uri, id), languageCommands({ workspace, rootUri: server.rootUri }, path), used, languageTheme];
+        return [created.plugin(uri, id), languageCommands({ ...deps, rootUri: server.rootUri }, path), used, languageTheme];
       },
     });
     return created;
@@ -127,14 +130,14 @@ const clientCapabilities = {
 };
 
 // The server's requests. We watch all files and need no progress, so most of them need only an answer.
-function answer(workspace: Workspace, { settings, rootUri }: LanguageServer, method: string, params: unknown): unknown {
-  if (method === "workspace/applyEdit") return applyEdit(workspace, rootUri, (params as { edit: WorkspaceEdit }).edit);
+function answer(deps: ClientDeps, { settings, rootUri }: LanguageServer, method: string, params: unknown): unknown {
+  if (method === "workspace/applyEdit") return applyEdit(deps, rootUri, (params as { edit: WorkspaceEdit }).edit);
   if (method !== "workspace/configuration") return null;
   const { items } = params as { items: { section?: string }[] };
   return items.map(({ section }) => (section === undefined ? settings : (settings[section] ?? null)));
 }
 
 // A command of the server, such as one that organizes imports, makes its changes through us.
-async function applyEdit(workspace: Workspace, rootUri: string, edit: WorkspaceEdit): Promise<{ applied: boolean }> {
-  return { applied: await workspace.notices.attempt("Could not apply the change", () => applyWorkspaceEdit(workspace, rootUri, edit)) };
+async function applyEdit(deps: ClientDeps, rootUri: string, edit: WorkspaceEdit): Promise<{ applied: boolean }> {
+  return { applied: await deps.notices.attempt("Could not apply the change", () => applyWorkspaceEdit(deps, rootUri, edit)) };
 }

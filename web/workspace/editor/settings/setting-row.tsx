@@ -1,14 +1,14 @@
 import { RotateCcw } from "lucide-react";
 import { useId, useState } from "react";
 import { IconButton } from "../../parts/icon-button.tsx";
-import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { usePage, usePageState } from "../../state/context.ts";
 import { SETTINGS, type Setting, type SettingName, type SettingsState } from "../../state/settings/schema.ts";
 import { faultOf } from "../../state/settings/values.ts";
 import { SETTING_TEXTS } from "./setting-texts.ts";
 
 export function SettingRow({ name }: { name: SettingName }) {
-  const { preferences } = useWorkspace();
-  const value = useWorkspaceState("preferences", (state) => state[name]);
+  const { preferences } = usePage();
+  const value = usePageState("preferences", (state) => state[name]);
   const setting: Setting = SETTINGS[name];
   const { title, description } = SETTING_TEXTS[name];
   const id = useId();

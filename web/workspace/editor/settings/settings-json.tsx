@@ -7,21 +7,21 @@ import { EditorView } from "@codemirror/view";
 import { TriangleAlert } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { editorSetup, language } from "../code/setup.ts";
-import { useWorkspace } from "../../state/context.ts";
-import type { Workspace } from "../../state/workspace.ts";
+import { usePage } from "../../state/context.ts";
 import { formatSettingsJson, parseSettingsJson, type JsonProblem } from "./parse-json.ts";
+import type { Uses } from "../../actions/actions.ts";
 
 // The personal settings as JSON. Valid settings apply at once.
 export default function SettingsJson() {
-  const workspace = useWorkspace();
+  const page = usePage();
   const container = useRef<HTMLDivElement>(null);
   const [problems, setProblems] = useState<JsonProblem[]>([]);
 
   useEffect(() => {
     if (!container.current) return;
-    const view = openEditor(workspace, container.current, setProblems);
+    const view = openEditor(page, container.current, setProblems);
     return () => view[Symbol.dispose]();
-  }, [workspace]);
+  }, [page]);
 
   return (
     <div className="settings-json">
@@ -41,7 +41,7 @@ export default function SettingsJson() {
 // Text that cannot be applied stays while the page is open.
 let unappliedText: string | null = null;
 
-function openEditor({ preferences }: Workspace, container: HTMLElement, report: (problems: JsonProblem[]) => void): Disposable {
+function openEditor({ preferences }: Uses<"preferences">, container: HTMLElement, report: (problems: JsonProblem[]) => void): Disposable {
   const text = unappliedText ?? formatSettingsJson(preferences.values());
   let applying = false;
   const view = new EditorView({

@@ -1,8 +1,8 @@
 import "../../styles/editor/settings.css";
 import { Braces } from "lucide-react";
 import { useState } from "react";
-import { openPage } from "../../state/actions/open-actions.ts";
-import { useWorkspace } from "../../state/context.ts";
+import {} from "../../state/context.ts";
+import { useActions } from "../../actions/actions.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../../state/settings/schema.ts";
 import { SettingRow } from "./setting-row.tsx";
 import { GROUPS, SETTING_TEXTS } from "./setting-texts.ts";
@@ -10,13 +10,13 @@ import { isFound, SettingsHead } from "./settings-head.tsx";
 
 // The personal settings as a page. In a chunk of its own.
 export default function SettingsPage() {
-  const workspace = useWorkspace();
+  const { openPage } = useActions();
   const [query, setQuery] = useState("");
   const found = SETTING_NAMES.filter((name) => isMatch(name, query));
   return (
     <div className="settings">
       <SettingsHead label="Search settings" placeholder="Search settings" query={query} onQuery={setQuery}>
-        <button type="button" className="button" onClick={() => openPage(workspace, "settingsJson")}>
+        <button type="button" className="button" onClick={() => openPage("settingsJson")}>
           <Braces size={14} />
           Edit as JSON
         </button>

@@ -2,14 +2,15 @@ import "../../styles/editor/settings.css";
 import { useMemo, useState } from "react";
 import { formatShortcut } from "../../browser/shortcuts.ts";
 import { createCommands } from "../../palette/commands/commands.ts";
-import { useWorkspace } from "../../state/context.ts";
+import { usePage, useSandbox, useSession } from "../../state/context.ts";
+import { useActions } from "../../actions/actions.ts";
 import { isFound, SettingsHead } from "./settings-head.tsx";
 
 // All commands that have keys. The same list is in the palette.
 export default function ShortcutsPage() {
-  const workspace = useWorkspace();
+  const [page, sandbox, session, actions] = [usePage(), useSandbox(), useSession(), useActions()];
   const [query, setQuery] = useState("");
-  const rows = useMemo(() => shortcutRows(createCommands(workspace)), [workspace]);
+  const rows = useMemo(() => shortcutRows(createCommands(page, sandbox, session, actions)), [page, sandbox, session, actions]);
   const found = rows.filter(({ title, keys }) => isFound(`${title} ${keys.join(" ")}`, query));
   return (
     <div className="settings">

@@ -1,13 +1,13 @@
 import { Menu, type MenuItem } from "../../parts/menu.tsx";
-import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { usePage, usePageState } from "../../state/context.ts";
 import { openTabs } from "../../state/tabs/editor-groups.ts";
 import { TabIcon } from "./tab-icon.tsx";
 import { folderShown, tabName } from "./tab-names.ts";
 
 // The tabs in every group.
 export default function AllTabsMenu({ at, onClose }: { at: { x: number; y: number }; onClose: () => void }) {
-  const { layout } = useWorkspace();
-  const state = useWorkspaceState("layout", (layoutState) => layoutState);
+  const { layout } = usePage();
+  const state = usePageState("layout", (layoutState) => layoutState);
   const items = state.groups.flatMap(({ id: group, tabs, activeTab }, index) =>
     tabs.map((tab, place): MenuItem => {
       const folder = folderShown(tab, openTabs(state));

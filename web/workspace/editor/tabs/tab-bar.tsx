@@ -5,9 +5,9 @@ import { formatShortcut } from "../../browser/shortcuts.ts";
 import { useIsNarrowScreen } from "../../browser/media-query.ts";
 import { IconButton } from "../../parts/icon-button.tsx";
 import { useTabStrip } from "../../parts/use-tab-strip.ts";
-import { isMarkdown, openMarkdownPreview } from "../../state/actions/open-actions.ts";
-import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
-import { splitEditor } from "../../state/actions/focus-actions.ts";
+import { usePage, usePageState } from "../../state/context.ts";
+import { isMarkdown } from "../../text/paths.ts";
+import { useActions } from "../../actions/actions.ts";
 import { activeTabIn, type EditorGroup } from "../../state/tabs/editor-group.ts";
 import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
 import type { Tab } from "../../state/tabs/tab.ts";
@@ -19,19 +19,20 @@ import { useTabDrop } from "./use-tab-drop.ts";
 const TabMenu = lazy(() => loadModule(() => import("./tab-menu.tsx")));
 
 export function TabBar({ group, label }: { group: EditorGroup; label: string }) {
-  const workspace = useWorkspace();
+  const { layout } = usePage();
+  const { openMarkdownPreview, splitEditor } = useActions();
   const { tabs, activeTab } = group;
   const strip = useTabStrip(activeTab);
   const drop = useTabDrop(group.id);
   const [menu, setMenu] = useState<{ tab: Tab; at: { x: number; y: number } } | null>(null);
   const overflows = useOverflow(strip.ref, tabs);
-  const groupCount = useWorkspaceState("layout", ({ groups }) => groups.length);
+  const groupCount = usePageState("layout", ({ groups }) => groups.length);
   const narrow = useIsNarrowScreen();
   const active = activeTabIn(group);
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    workspace.layout.cycleTab(event.key === "ArrowRight" ? 1 : -1);
+    layout.cycleTab(event.key === "ArrowRight" ? 1 : -1);
     requestAnimationFrame(() => strip.ref.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus());
   };
   const dropMark = (at: number) => (drop.index === at ? "before" : drop.index === tabs.length && at === tabs.length - 1 ? "after" : null);
@@ -45,12 +46,12 @@ export function TabBar({ group, label }: { group: EditorGroup; label: string }) 
       </div>
       <div className="tab-actions">
         {active?.kind === "file" && isMarkdown(active.path) && (
-          <IconButton label="Open preview" onClick={() => openMarkdownPreview(workspace)}>
+          <IconButton label="Open preview" onClick={() => openMarkdownPreview()}>
             <Eye size={15} />
           </IconButton>
         )}
         {!narrow && active && groupCount < MAX_GROUPS && (
-          <IconButton label="Split editor" title={`Split editor (${formatShortcut("Mod+\\")})`} onClick={() => splitEditor(workspace)}>
+          <IconButton label="Split editor" title={`Split editor (${formatShortcut("Mod+\\")})`} onClick={() => splitEditor()}>
             <Columns2 size={15} />
           </IconButton>
         )}

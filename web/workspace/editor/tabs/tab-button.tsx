@@ -2,11 +2,11 @@ import { X } from "lucide-react";
 import type { DragEvent, MouseEvent } from "react";
 import { IconButton } from "../../parts/icon-button.tsx";
 import { PersonMarks } from "../../parts/person-marks.tsx";
-import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { usePage, usePageState, useSandboxState } from "../../state/context.ts";
+import { useActions } from "../../actions/actions.ts";
 import { othersAt } from "../../state/together/together.ts";
 import type { EditorGroup } from "../../state/tabs/editor-group.ts";
 import type { Tab } from "../../state/tabs/tab.ts";
-import { closeTab } from "../../state/actions/tab-actions.ts";
 import { TabIcon } from "./tab-icon.tsx";
 import { folderShown, tabName } from "./tab-names.ts";
 
@@ -20,14 +20,15 @@ export interface TabButtonProps {
 
 // The close button is only for the mouse. On the keyboard, Delete or the command closes a tab.
 export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
-  const workspace = useWorkspace();
-  const { layout, tabDrag } = workspace;
+  const page = usePage();
+  const { closeTab } = useActions();
+  const { layout, tabDrag } = page;
   const active = group.activeTab === tab.id;
   const path = "path" in tab ? tab.path : null;
   const folder = folderShown(tab, group.tabs);
-  const here = useWorkspaceState("together", (state) => othersAt(state, path));
+  const here = useSandboxState("together", (state) => othersAt(state, path));
   const { unsaved, gone } = useFileStatus(tab.kind === "file" ? path : null);
-  const closeThis = () => void closeTab(workspace, group.id, tab.id);
+  const closeThis = () => void closeTab(group.id, tab.id);
 
   const onContextMenu = (event: MouseEvent) => {
     event.preventDefault();
@@ -84,7 +85,7 @@ export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
 const preventMiddleClickDefault = (event: MouseEvent) => void (event.button === 1 && event.preventDefault());
 
 function useFileStatus(path: string | null): { unsaved: boolean; gone: boolean } {
-  const file = useWorkspaceState("documents", (state) => (path === null ? undefined : state.files[path]));
+  const file = usePageState("documents", (state) => (path === null ? undefined : state.files[path]));
   if (file?.kind !== "text") return { unsaved: false, gone: file?.kind === "failed" && file.gone };
   return { unsaved: file.document.edited, gone: file.document.conflict?.kind === "deleted" };
 }

@@ -1,12 +1,12 @@
 import { Menu, type MenuItem } from "../../parts/menu.tsx";
-import { useWorkspace } from "../../state/context.ts";
-import { revealInTree } from "../../state/actions/file-actions.ts";
+import { usePage } from "../../state/context.ts";
+import { useActions, type Uses } from "../../actions/actions.ts";
 import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
 import type { EditorGroup } from "../../state/tabs/editor-group.ts";
 import type { Tab } from "../../state/tabs/tab.ts";
-import { closeAllTabs, closeOtherTabs, closeSavedTabs, closeTab, closeTabsToTheRight } from "../../state/actions/tab-actions.ts";
-import type { Workspace } from "../../state/workspace.ts";
 import { tabName } from "./tab-names.ts";
+
+type Deps = Uses<"closeAllTabs" | "closeOtherTabs" | "closeSavedTabs" | "closeTab" | "closeTabsToTheRight" | "layout" | "revealInTree">;
 
 export interface TabMenuProps {
   tab: Tab;
@@ -16,27 +16,27 @@ export interface TabMenuProps {
 }
 
 export default function TabMenu({ tab, group, at, onClose }: TabMenuProps) {
-  const workspace = useWorkspace();
+  const deps = { ...usePage(), ...useActions() };
   return (
     <Menu
       label={`Tab ${tabName(tab)}`}
       at={at}
       onClose={onClose}
-      items={[...closeItems(workspace, group, tab), ...groupItems(workspace, group, tab), ...fileItems(workspace, group, tab)]}
+      items={[...closeItems(deps, group, tab), ...groupItems(deps, group, tab), ...fileItems(deps, group, tab)]}
     />
   );
 }
 
-const closeItems = (workspace: Workspace, { id: group, tabs }: EditorGroup, { id }: Tab): MenuItem[] => [
-  { label: "Close", shortcut: "Alt+W", run: () => void closeTab(workspace, group, id) },
-  ...(tabs.length > 1 ? [{ label: "Close others", run: () => void closeOtherTabs(workspace, group, id) }] : []),
-  ...(tabs.at(-1)?.id !== id ? [{ label: "Close to the right", run: () => void closeTabsToTheRight(workspace, group, id) }] : []),
-  { label: "Close saved", run: () => void closeSavedTabs(workspace, group) },
-  { label: "Close all", run: () => void closeAllTabs(workspace, group) },
+const closeItems = (deps: Deps, { id: group, tabs }: EditorGroup, { id }: Tab): MenuItem[] => [
+  { label: "Close", shortcut: "Alt+W", run: () => void deps.closeTab(group, id) },
+  ...(tabs.length > 1 ? [{ label: "Close others", run: () => void deps.closeOtherTabs(group, id) }] : []),
+  ...(tabs.at(-1)?.id !== id ? [{ label: "Close to the right", run: () => void deps.closeTabsToTheRight(group, id) }] : []),
+  { label: "Close saved", run: () => void deps.closeSavedTabs(group) },
+  { label: "Close all", run: () => void deps.closeAllTabs(group) },
 ];
 
 // Moves by the mouse are drags; these items serve the keyboard and touch screens.
-function groupItems({ layout }: Workspace, group: EditorGroup, tab: Tab): MenuItem[] {
+function groupItems({ layout }: Deps, group: EditorGroup, tab: Tab): MenuItem[] {
   const { groups } = layout.store.getState();
   const at = groups.findIndex(({ id }) => id === group.id);
   const from = { group: group.id, tab: tab.id };
@@ -48,8 +48,8 @@ function groupItems({ layout }: Workspace, group: EditorGroup, tab: Tab): MenuIt
   return items;
 }
 
-function fileItems(workspace: Workspace, group: EditorGroup, tab: Tab): MenuItem[] {
-  const { layout } = workspace;
+function fileItems(deps: Deps, group: EditorGroup, tab: Tab): MenuItem[] {
+  const { layout } = deps;
   const items: MenuItem[] = [];
   if (group.temporaryTab === tab.id) items.push({ label: "Keep open", run: () => layout.keepTab(tab.id) });
   if ("path" in tab)
@@ -57,7 +57,7 @@ function fileItems(workspace: Workspace, group: EditorGroup, tab: Tab): MenuItem
       label: "Show in the file tree",
       run: () => {
         layout.showSideView("files");
-        revealInTree(workspace, tab.path);
+        deps.revealInTree(tab.path);
       },
     });
   return items.map((item, index) => (index === 0 ? { ...item, divided: true } : item));

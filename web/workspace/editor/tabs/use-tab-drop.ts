@@ -1,11 +1,11 @@
 import { useState, type DragEvent } from "react";
-import { useWorkspace } from "../../state/context.ts";
-import { dropOnEditor } from "../../state/actions/tab-actions.ts";
+import { usePage } from "../../state/context.ts";
+import { useActions } from "../../actions/actions.ts";
 
 // Lets a tab or a file be dropped between the tabs of a group. Returns the index at which it would be inserted.
 export function useTabDrop(group: string) {
-  const workspace = useWorkspace();
-  const { tabDrag } = workspace;
+  const { tabDrag } = usePage();
+  const { dropOnEditor } = useActions();
   const [index, setIndex] = useState<number | null>(null);
 
   const handlers = {
@@ -24,7 +24,7 @@ export function useTabDrop(group: string) {
       if (dragged === null) return;
       event.preventDefault();
       tabDrag.end();
-      dropOnEditor(workspace, dragged, { group, at: indexAt(event) });
+      dropOnEditor(dragged, { group, at: indexAt(event) });
     },
   };
   return { index, handlers };

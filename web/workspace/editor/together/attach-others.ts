@@ -1,10 +1,10 @@
 import type { EditorView } from "@codemirror/view";
 import { othersIn } from "../../state/together/together.ts";
-import type { Workspace } from "../../state/workspace.ts";
 import { reporters, showCursors, type OtherCursor } from "./cursors.ts";
+import type { Uses } from "../../actions/actions.ts";
 
 // Shows the cursors of others in an editor, and tells them where this one is.
-export function attachOthers({ together }: Workspace, view: EditorView, path: string): Disposable {
+export function attachOthers({ together }: Uses<"together">, view: EditorView, path: string): Disposable {
   const report = () => {
     const { anchor, head } = view.state.selection.main;
     together.moveTo({ path, selection: { anchor, head } });

@@ -1,21 +1,20 @@
 import { Vim, vim } from "@replit/codemirror-vim";
 import type { Extension } from "@codemirror/state";
-import { saveFile } from "../../state/actions/save-file.ts";
-import { closeActiveTab } from "../../state/actions/tab-actions.ts";
-import type { Workspace } from "../../state/workspace.ts";
+import { saveFile } from "../../actions/save-file.ts";
+import type { Uses } from "../../actions/actions.ts";
 
 // The keys of Vim, with its mode below the text. `:w`, `:q` and `:wq` save and close.
-export function vimKeys(workspace: Workspace): Extension {
+export function vimKeys(deps: Uses<"activeEditor" | "closeActiveTab" | "documents" | "preferences">): Extension {
   const save = async () => {
-    const path = workspace.activeEditor.current()?.path;
-    if (path !== undefined) await saveFile(workspace, path);
+    const path = deps.activeEditor.current()?.path;
+    if (path !== undefined) await saveFile(deps, path);
   };
   const saveAndClose = async () => {
     await save();
-    await closeActiveTab(workspace);
+    await deps.closeActiveTab();
   };
   Vim.defineEx("write", "w", () => void save());
-  Vim.defineEx("quit", "q", () => void closeActiveTab(workspace));
+  Vim.defineEx("quit", "q", () => void deps.closeActiveTab());
   Vim.defineEx("wq", "wq", () => void saveAndClose());
   return vim({ status: true });
 }

@@ -1,7 +1,7 @@
 import { ApiError } from "../../connection/api.ts";
 import { uploadFile } from "../../connection/upload-file.ts";
-import type { Workspace } from "../../state/workspace.ts";
 import { joinPath } from "../../text/paths.ts";
+import type { Uses } from "../../actions/actions.ts";
 
 // A file and its path below the folder that it is uploaded to.
 export interface Upload {
@@ -19,7 +19,7 @@ export interface SendOptions {
 const AT_ONCE = 4;
 
 // Uploads files, a few at a time. Returns those that were skipped because the file exists.
-export async function sendFiles({ api }: Workspace, folder: string, uploads: readonly Upload[], options: SendOptions): Promise<Upload[]> {
+export async function sendFiles({ api }: Uses<"api">, folder: string, uploads: readonly Upload[], options: SendOptions): Promise<Upload[]> {
   const { replace, signal, report } = options;
   let sentBytes = 0;
   const skipped: Upload[] = [];

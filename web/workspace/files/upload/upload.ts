@@ -1,24 +1,26 @@
 import { describeError } from "../../state/page/notices.ts";
-import type { Workspace } from "../../state/workspace.ts";
 import { sendFiles, type Upload } from "./send-files.ts";
 import { filesOf, type DroppedItem } from "./dropped-files.ts";
+import type { Uses } from "../../actions/actions.ts";
+
+type Deps = Uses<"api" | "dialogs" | "files" | "notices" | "transfers">;
 
 // Uploads files and folders dropped from the desktop.
-export const uploadItems = (workspace: Workspace, items: readonly DroppedItem[], folder: string): Promise<void> =>
-  upload(workspace, filesOf(items), folder);
+export const uploadItems = (deps: Deps, items: readonly DroppedItem[], folder: string): Promise<void> =>
+  upload(deps, filesOf(items), folder);
 
-export const uploadChosen = (workspace: Workspace, chosen: readonly File[], folder: string): Promise<void> =>
-  upload(workspace, Promise.resolve(chosen.map((file) => ({ path: file.webkitRelativePath || file.name, file }))), folder);
+export const uploadChosen = (deps: Deps, chosen: readonly File[], folder: string): Promise<void> =>
+  upload(deps, Promise.resolve(chosen.map((file) => ({ path: file.webkitRelativePath || file.name, file }))), folder);
 
 // Asks before it replaces existing files.
-async function upload(workspace: Workspace, found: Promise<Upload[]>, folder: string): Promise<void> {
-  const { notices, files, dialogs } = workspace;
+async function upload(deps: Deps, found: Promise<Upload[]>, folder: string): Promise<void> {
+  const { notices, files, dialogs } = deps;
   try {
     const uploads = await found;
     if (uploads.length === 0) return;
-    const existing = await send(workspace, folder, uploads, "never");
+    const existing = await send(deps, folder, uploads, "never");
     const replacing = existing.length > 0 && (await dialogs.confirm("Replace existing files?", namesOf(existing), "Replace"));
-    if (replacing) await send(workspace, folder, existing, "always");
+    if (replacing) await send(deps, folder, existing, "always");
     const count = uploads.length - (replacing ? 0 : existing.length);
     if (count > 0) notices.info(`Uploaded ${uploads.length === 1 ? uploads[0]?.path : count === 1 ? "1 file" : `${count} files`}`);
   } catch (error) {
@@ -29,12 +31,10 @@ async function upload(workspace: Workspace, found: Promise<Upload[]>, folder: st
   }
 }
 
-function send(workspace: Workspace, folder: string, uploads: Upload[], replace: "never" | "always"): Promise<Upload[]> {
+function send(deps: Deps, folder: string, uploads: Upload[], replace: "never" | "always"): Promise<Upload[]> {
   const totalBytes = uploads.reduce((sum, { file }) => sum + file.size, 0);
   const text = `Uploading ${uploads.length === 1 ? uploads[0]?.path : `${uploads.length} files`}`;
-  return workspace.transfers.run({ kind: "upload", text, totalBytes }, (progress) =>
-    sendFiles(workspace, folder, uploads, { replace, ...progress }),
-  );
+  return deps.transfers.run({ kind: "upload", text, totalBytes }, (progress) => sendFiles(deps, folder, uploads, { replace, ...progress }));
 }
 
 const isCancelled = (error: unknown) => error instanceof DOMException && error.name === "AbortError";

@@ -1,24 +1,26 @@
-import { toggleTerminals } from "../../state/actions/focus-actions.ts";
-import { focusAgent, focusReplace, focusSearch, focusSideView, focusTerminals } from "../../state/actions/move-actions.ts";
+import { createMoveActions } from "../../actions/move-actions.ts";
 import { loadModule } from "../../browser/load-module.ts";
 import type { SideView } from "../../state/page/layout.ts";
-import type { Workspace } from "../../state/workspace.ts";
-import { openMarkdownPreview, openPage } from "../../state/actions/open-actions.ts";
-import { saveFile } from "../../state/actions/save-file.ts";
+import type { Page } from "../../state/page.ts";
+import type { Sandbox } from "../../state/sandbox.ts";
+import type { Session } from "../../state/session.ts";
+import type { Actions } from "../../actions/actions.ts";
+import { saveFile } from "../../actions/save-file.ts";
 import { activeTabOf } from "../../state/tabs/editor-groups.ts";
-import { isAgentHidden } from "../../state/sandbox/session.ts";
+import { isAgentHidden } from "../../state/session/session-store.ts";
 import type { Command } from "./command.ts";
 import { gitCommands } from "./git-commands.ts";
 import { tabCommands } from "./tab-commands.ts";
 import { chooseUpload } from "../../files/uploads.ts";
-import { revealInTree, startNew, targetFolder } from "../../state/actions/file-actions.ts";
-import { createLanguageCommands } from "./language-commands.ts";
-import { createEditorCommands } from "./editor-commands.ts";
+import { createEditorCommands, createLanguageCommands } from "./editor-commands.ts";
 import { isViewerCommand } from "./viewer-commands.ts";
 
 // All commands, in the order of the palette. A command without a title is only a second shortcut.
-export function createCommands(workspace: Workspace): Command[] {
-  const { mayEdit, layout, documents, terminals, palette, preferences, activeEditor, session } = workspace;
+export function createCommands(page: Page, sandbox: Sandbox, session: Session, actions: Actions): Command[] {
+  const { activeEditor, documents, layout, palette, preferences } = page;
+  const { terminals } = sandbox;
+  const move = createMoveActions({ ...page, ...sandbox, ...actions });
+  const deps = { ...page, ...sandbox, ...session, ...actions, ...move };
   const hasEditor = () => activeEditor.current() !== null;
   const activeFile = () => {
     const tab = activeTabOf(layout.store.getState());
@@ -27,12 +29,12 @@ export function createCommands(workspace: Workspace): Command[] {
   const reveal = () => {
     const path = activeFile();
     layout.showSideView("files");
-    if (path !== null) revealInTree(workspace, path);
+    if (path !== null) actions.revealInTree(path);
   };
-  const clone = async () => (await loadModule(() => import("../../state/actions/clone-action.ts"))).cloneRepository(workspace);
-  const downloadAll = async () => (await loadModule(() => import("../../state/actions/download-action.ts"))).downloadFolder(workspace, "");
-  const upload = (kind: "files" | "folder") => () => chooseUpload(workspace, kind, targetFolder(workspace));
-  const side = (view: SideView) => () => focusSideView(workspace, view);
+  const clone = async () => (await loadModule(() => import("../../actions/clone-action.ts"))).cloneRepository(deps);
+  const downloadAll = async () => (await loadModule(() => import("../../actions/download-action.ts"))).downloadFolder(deps, "");
+  const upload = (kind: "files" | "folder") => () => chooseUpload(deps, kind, actions.targetFolder());
+  const side = (view: SideView) => () => move.focusSideView(view);
   const theme = (to: "system" | "light" | "dark") => () => preferences.set({ theme: to });
   const all: Command[] = [
     { id: "files.open", title: "Go to file…", shortcut: "Mod+P", inTerminal: true, run: () => palette.open("files") },
@@ -40,37 +42,37 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "palette.f1", title: "", shortcut: "F1", inTerminal: true, run: () => palette.open("commands") },
     { id: "line.open", title: "Go to line…", shortcut: "Ctrl+G", isAvailable: hasEditor, run: () => palette.open("line") },
     { id: "symbols.open", title: "Go to symbol…", shortcut: "Mod+Shift+O", isAvailable: hasEditor, run: () => palette.open("symbols") },
-    { id: "file.save", title: "Save", shortcut: "Mod+S", run: () => void (activeFile() && saveFile(workspace, activeFile() ?? "")) },
+    { id: "file.save", title: "Save", shortcut: "Mod+S", run: () => void (activeFile() && saveFile(deps, activeFile() ?? "")) },
     { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
-    { id: "file.new", title: "New file…", run: () => void startNew(workspace, "file") },
-    { id: "folder.new", title: "New folder…", run: () => void startNew(workspace, "folder") },
+    { id: "file.new", title: "New file…", run: () => void actions.startNew("file") },
+    { id: "folder.new", title: "New folder…", run: () => void actions.startNew("folder") },
     { id: "file.upload", title: "Upload files…", run: upload("files") },
     { id: "folder.upload", title: "Upload a folder…", run: upload("folder") },
-    { id: "tree.refresh", title: "Refresh files", run: () => void workspace.files.reloadAll() },
+    { id: "tree.refresh", title: "Refresh files", run: () => void sandbox.files.reloadAll() },
     { id: "tree.collapse", title: "Collapse all folders", run: () => layout.set({ expanded: [] }) },
     { id: "git.clone", title: "Clone repository…", run: () => void clone() },
     { id: "file.reveal", title: "Show the active file in the tree", run: reveal },
-    ...tabCommands(workspace),
-    { id: "markdown.preview", title: "Preview this Markdown file", shortcut: "Mod+Shift+V", run: () => openMarkdownPreview(workspace) },
+    ...tabCommands(deps),
+    { id: "markdown.preview", title: "Preview this Markdown file", shortcut: "Mod+Shift+V", run: actions.openMarkdownPreview },
     { id: "view.files", title: "Show files", shortcut: "Mod+Shift+E", run: side("files") },
-    { id: "view.search", title: "Search in files", shortcut: "Mod+Shift+F", run: () => focusSearch(workspace) },
-    { id: "search.replace", title: "Replace in files", shortcut: "Mod+Shift+H", run: () => focusReplace(workspace) },
+    { id: "view.search", title: "Search in files", shortcut: "Mod+Shift+F", run: move.focusSearch },
+    { id: "search.replace", title: "Replace in files", shortcut: "Mod+Shift+H", run: move.focusReplace },
     {
       id: "search.undo",
       title: "Undo replace in files",
-      isAvailable: () => workspace.replacements.store.getState().changes.length > 0,
-      run: () => void loadModule(() => import("../../state/actions/replace-actions.ts")).then((actions) => actions.undoReplace(workspace)),
+      isAvailable: () => page.replacements.store.getState().changes.length > 0,
+      run: () => void loadModule(() => import("../../actions/replace-actions.ts")).then(({ undoReplace }) => undoReplace(deps)),
     },
     { id: "view.changes", title: "Show changes", shortcut: "Mod+Shift+G", run: side("changes") },
-    ...gitCommands(workspace),
+    ...gitCommands(deps),
     { id: "view.problems", title: "Show problems", shortcut: "Mod+Shift+M", run: side("problems") },
     { id: "view.ports", title: "Show ports", run: side("ports") },
     ...(isAgentHidden(session.store.getState())
       ? []
-      : [{ id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: () => focusAgent(workspace) }]),
+      : [{ id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: move.focusAgent }]),
     { id: "view.side", title: "Toggle side panel", shortcut: "Mod+B", run: () => layout.toggle("sideOpen") },
-    { id: "view.terminals", title: "Toggle terminals", shortcut: "Mod+J", inTerminal: true, run: () => toggleTerminals(workspace) },
-    { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: () => focusTerminals(workspace) },
+    { id: "view.terminals", title: "Toggle terminals", shortcut: "Mod+J", inTerminal: true, run: actions.toggleTerminals },
+    { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: move.focusTerminals },
     { id: "terminal.new", title: "New terminal", shortcut: "Ctrl+Shift+`", run: () => void terminals.create() },
     { id: "terminal.split", title: "Split terminal", shortcut: "Mod+Shift+5", run: () => void terminals.split() },
     {
@@ -90,8 +92,8 @@ export function createCommands(workspace: Workspace): Command[] {
         if (activeTerminal !== null) terminals.closePane(activeTerminal);
       },
     },
-    ...createEditorCommands(workspace),
-    ...createLanguageCommands(workspace),
+    ...createEditorCommands(deps),
+    ...createLanguageCommands(deps),
     { id: "autosave", title: "Toggle autosave", run: () => preferences.set(({ autosave }) => ({ autosave: !autosave })) },
     {
       id: "wrap",
@@ -104,9 +106,9 @@ export function createCommands(workspace: Workspace): Command[] {
       title: "Toggle screen reader support in terminals",
       run: () => preferences.set((now) => ({ spokenTerminals: !now.spokenTerminals })),
     },
-    { id: "settings", title: "Open settings", shortcut: "Mod+,", run: () => openPage(workspace, "settings") },
-    { id: "settings.json", title: "Open settings (JSON)", run: () => openPage(workspace, "settingsJson") },
-    { id: "shortcuts", title: "Keyboard shortcuts", run: () => openPage(workspace, "shortcuts") },
+    { id: "settings", title: "Open settings", shortcut: "Mod+,", run: () => actions.openPage("settings") },
+    { id: "settings.json", title: "Open settings (JSON)", run: () => actions.openPage("settingsJson") },
+    { id: "shortcuts", title: "Keyboard shortcuts", run: () => actions.openPage("shortcuts") },
     {
       id: "keymap.vim",
       title: "Toggle Vim keys",
@@ -117,5 +119,5 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "theme.dark", title: "Theme: dark", run: theme("dark") },
     { id: "download", title: "Download workspace as zip", run: () => void downloadAll() },
   ];
-  return mayEdit ? all : all.filter(isViewerCommand);
+  return session.mayEdit ? all : all.filter(isViewerCommand);
 }

@@ -1,7 +1,7 @@
 import { shortcutFor } from "../../browser/shortcuts.ts";
-import type { ConflictCommand, EditorCommand } from "../../state/tabs/active-editor.ts";
-import type { Workspace } from "../../state/workspace.ts";
+import type { ConflictCommand, EditorCommand, LanguageCommand } from "../../state/tabs/active-editor.ts";
 import type { Command } from "./command.ts";
+import type { Uses } from "../../actions/actions.ts";
 
 type Entry = [command: EditorCommand, title: string, shortcut?: string, handledBy?: Command["handledBy"]];
 
@@ -49,7 +49,7 @@ const CONFLICT_TITLES: [command: ConflictCommand, title: string][] = [
 ];
 
 // The commands of the active text editor. Without one, the palette does not offer them.
-export const createEditorCommands = ({ activeEditor }: Workspace): Command[] => [
+export const createEditorCommands = ({ activeEditor }: Uses<"activeEditor">): Command[] => [
   ...entries().map(([command, title, shortcut, handledBy = "editor"]): Command => ({
     id: `editor.${command}`,
     title,
@@ -64,3 +64,26 @@ export const createEditorCommands = ({ activeEditor }: Workspace): Command[] => 
     run: () => activeEditor.current()?.run(command),
   })),
 ];
+
+const LANGUAGE_ENTRIES: [command: LanguageCommand, title: string, shortcut: string][] = [
+  ["goToDefinition", "Go to definition", "F12"],
+  ["findReferences", "Find references", "Shift+F12"],
+  ["renameSymbol", "Rename symbol", "F2"],
+  ["formatDocument", "Format document", "Shift+Alt+F"],
+  ["nextProblem", "Go to next problem", "F8"],
+  ["previousProblem", "Go to previous problem", "Shift+F8"],
+  ["quickFix", "Quick fix…", "Mod+."],
+  ["organizeImports", "Organize imports", "Shift+Alt+O"],
+  ["signatureHelp", "Show parameters", "Mod+Shift+Space"],
+];
+
+// The commands of language servers. The palette offers them only for a file that has one.
+export const createLanguageCommands = ({ activeEditor }: Uses<"activeEditor">): Command[] =>
+  LANGUAGE_ENTRIES.map(([command, title, shortcut]) => ({
+    id: `language.${command}`,
+    title,
+    shortcut,
+    handledBy: "editor",
+    isAvailable: () => activeEditor.current()?.hasLanguageServer ?? false,
+    run: () => activeEditor.current()?.runLanguage(command),
+  }));

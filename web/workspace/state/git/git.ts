@@ -23,8 +23,6 @@ export interface GitState {
   version: number;
 }
 
-export type Git = ReturnType<typeof createGit>;
-
 const DEBOUNCE_MS = 300;
 // While files keep changing, the repository is read once in this time, and a slow one less often.
 const INTERVAL_MS = 1000;

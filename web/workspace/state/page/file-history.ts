@@ -5,8 +5,6 @@ export interface FileChangeDone {
   undo: () => Promise<void>;
 }
 
-export type FileHistory = ReturnType<typeof createFileHistory>;
-
 const MAX_KEPT = 50;
 
 export function createFileHistory() {

@@ -5,7 +5,6 @@ import { changeValues, readSettings, type SettingsValues } from "../settings/val
 
 export type Theme = SettingsState["theme"];
 export type PreferencesState = SettingsState;
-export type Preferences = ReturnType<typeof createPreferences>;
 
 // Personal settings. This browser stores them for each user: `user` is a name for the user, not shown to anyone.
 export function createPreferences(user: string) {

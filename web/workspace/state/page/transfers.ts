@@ -18,8 +18,6 @@ export interface TransferProgress {
   expect: (totalBytes: number) => void;
 }
 
-export type Transfers = ReturnType<typeof createTransfers>;
-
 // The page shows progress only so often, because a download has thousands of parts.
 const SHOW_EVERY_MS = 100;
 

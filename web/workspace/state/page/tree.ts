@@ -19,8 +19,6 @@ export interface TreeState {
   clipboard: { kind: "copy" | "cut"; paths: string[] } | null;
 }
 
-export type Tree = ReturnType<typeof createTree>;
-
 const nothing: Selection = new Set();
 
 // The focus and the selection in the file tree, and the entries that are being named, copied or cut.

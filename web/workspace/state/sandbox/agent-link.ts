@@ -1,8 +1,6 @@
 import type { AgentState } from "@berth/contract/daemon.ts";
 import type { Agent } from "./agent.ts";
 
-export type AgentLink = ReturnType<typeof createAgentLink>;
-
 // Connects the page with the agent's part of it, which is loaded with the agent panel.
 export function createAgentLink() {
   let agent: Agent | null = null;

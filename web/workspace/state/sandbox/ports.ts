@@ -10,8 +10,6 @@ export interface PortsState {
   previews: Record<number, { path: string }>;
 }
 
-export type Ports = ReturnType<typeof createPorts>;
-
 // The ports that programs in the sandbox listen on.
 export function createPorts(api: Api) {
   const store = createStore<PortsState>(() => ({ list: [], expected: [], previews: {} }));

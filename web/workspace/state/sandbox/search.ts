@@ -42,8 +42,6 @@ const DRAW_EVERY_MS = 100;
 
 const noResult = { files: [], summary: "", error: null } satisfies Partial<SearchState>;
 
-export type Search = ReturnType<typeof createSearch>;
-
 // The search in files: its query and its results, which outlive the panel. It runs as the person types; a new query cancels
 // the one before.
 export function createSearch(api: Pick<Api, "search">, debounceMs = 200) {

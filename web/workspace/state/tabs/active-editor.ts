@@ -79,8 +79,6 @@ export interface AttachedEditor extends Disposable {
   activate(): void;
 }
 
-export type ActiveEditor = ReturnType<typeof createActiveEditor>;
-
 // The text editor that commands apply to: the one on screen that had the keyboard focus last.
 export function createActiveEditor() {
   // The last one is the active one.

@@ -36,6 +36,8 @@ export const activeGroupOf = (state: EditorGroups): EditorGroup =>
   state.groups.find(({ id }) => id === state.activeGroup) ?? state.groups[0] ?? emptyGroup("1");
 export const activeTabOf = (state: EditorGroups): Tab | undefined => activeTabIn(activeGroupOf(state));
 export const openTabs = ({ groups }: EditorGroups): Tab[] => groups.flatMap(({ tabs }) => tabs);
+// The files that a tab shows.
+export const openPaths = (state: EditorGroups): Set<string> => new Set(openTabs(state).flatMap((tab) => ("path" in tab ? [tab.path] : [])));
 
 // The path of the file that the active tab shows as text or image.
 export function activeFile(state: EditorGroups): string | null {

@@ -14,8 +14,6 @@ export interface TerminalsState {
   requested: "find" | "clear" | null;
 }
 
-export type Terminals = ReturnType<typeof createTerminals>;
-
 // Terminals exist in the daemon; the layout holds their arrangement on this screen.
 export function createTerminals({ api, layout, notices }: { api: Api; layout: Layout; notices: Notices }) {
   const store = createStore<TerminalsState>(() => ({ list: null, focusId: null, requested: null }));

@@ -12,8 +12,6 @@ export interface TogetherState {
   place: Place | null;
 }
 
-export type Together = ReturnType<typeof createTogether>;
-
 // The other people in the workspace. The code that talks to them loads after the first text is on the screen.
 export function createTogether() {
   const store = createStore<TogetherState>(() => ({ people: [], you: null, following: null, place: null }));

@@ -1,8 +1,8 @@
 import { Check, ChevronRight, Undo2 } from "lucide-react";
 import { useState } from "react";
 import type { ChangeHunk, FileChange, ReviewDecision } from "@berth/contract/agent.ts";
-import { openFile } from "../../../state/actions/open-actions.ts";
-import { useWorkspace } from "../../../state/context.ts";
+import { usePage } from "../../../state/context.ts";
+import { useActions } from "../../../actions/actions.ts";
 import { tabFor } from "../../../state/tabs/tab.ts";
 import { HunkLines } from "./hunk-lines.tsx";
 
@@ -17,7 +17,8 @@ export interface FileEditProps {
 
 // One file that changed during a turn. A person accepts or rejects the whole change, or its hunks.
 export function FileEdit({ file, onDecide, startsOpen }: FileEditProps) {
-  const workspace = useWorkspace();
+  const { layout } = usePage();
+  const { openFile } = useActions();
   const { path, kind, linesAdded, linesRemoved } = file;
   const [isOpen, setOpen] = useState(startsOpen);
 
@@ -36,12 +37,12 @@ export function FileEdit({ file, onDecide, startsOpen }: FileEditProps) {
         <span className={`edit-kind ${kind}`} title={kindNames[kind]}>
           {kindLetters[kind]}
         </span>
-        <button type="button" className="path truncate" onClick={() => openFile(workspace, path)} title={`Open ${path}`}>
+        <button type="button" className="path truncate" onClick={() => openFile(path)} title={`Open ${path}`}>
           {path}
         </button>
         {linesAdded !== undefined && <span className="good">+{linesAdded}</span>}
         {linesRemoved !== undefined && <span className="bad">−{linesRemoved}</span>}
-        <button type="button" className="button small" onClick={() => workspace.layout.openTab(tabFor("diff", path))}>
+        <button type="button" className="button small" onClick={() => layout.openTab(tabFor("diff", path))}>
           Compare
         </button>
       </div>

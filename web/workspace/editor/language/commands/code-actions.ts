@@ -9,7 +9,7 @@ import { applyWorkspaceEdit } from "./workspace-edit.ts";
 
 // Lets the person choose one of the changes that the server offers for the selection and the problems in it.
 export async function showCodeActions(deps: NavigationDeps, view: EditorView): Promise<void> {
-  const { notices, picker } = deps.workspace;
+  const { notices, picker } = deps;
   if (!offers(view, "codeActionProvider")) return notices.info("The language server of this file offers no quick fixes");
   const { from, to } = view.state.selection.main;
   const actions = await request(view, { from, to });
@@ -27,7 +27,7 @@ export async function showCodeActions(deps: NavigationDeps, view: EditorView): P
 }
 
 export async function organizeImports(deps: NavigationDeps, view: EditorView): Promise<void> {
-  const { notices } = deps.workspace;
+  const { notices } = deps;
   if (!offers(view, "codeActionProvider")) return notices.info("The language server of this file cannot organize imports");
   const [action] = await request(view, { from: 0, to: view.state.doc.length, only: ["source.organizeImports"] });
   if (action) await apply(deps, view, action);
@@ -76,15 +76,15 @@ function diagnosticsIn(view: EditorView, from: number, to: number): ServerDiagno
 }
 
 async function attempt(deps: NavigationDeps, view: EditorView, action: CodeAction): Promise<void> {
-  await deps.workspace.notices.attempt(`Could not apply "${action.title}"`, () => apply(deps, view, action));
+  await deps.notices.attempt(`Could not apply "${action.title}"`, () => apply(deps, view, action));
 }
 
-async function apply({ workspace, rootUri }: NavigationDeps, view: EditorView, action: CodeAction): Promise<void> {
+async function apply(deps: NavigationDeps, view: EditorView, action: CodeAction): Promise<void> {
   const client = LSPPlugin.get(view)?.client;
   const provider = client?.serverCapabilities?.codeActionProvider;
   const isComplete = action.edit !== undefined || action.command !== undefined;
   const canResolve = typeof provider === "object" && provider.resolveProvider === true;
   const full = !isComplete && canResolve && client ? await client.request<CodeAction, CodeAction>("codeAction/resolve", action) : action;
-  if (full.edit) await applyWorkspaceEdit(workspace, rootUri, full.edit);
+  if (full.edit) await applyWorkspaceEdit(deps, deps.rootUri, full.edit);
   if (full.command) await client?.request("workspace/executeCommand", { command: full.command.command, arguments: full.command.arguments });
 }

@@ -2,7 +2,6 @@ import { showSignatureHelp } from "@codemirror/lsp-client";
 import { type Extension, Prec } from "@codemirror/state";
 import { EditorView, type KeyBinding, keymap } from "@codemirror/view";
 import type { LanguageCommand } from "../../../state/tabs/active-editor.ts";
-import { openFile } from "../../../state/actions/open-actions.ts";
 import { describeError } from "../../../state/page/notices.ts";
 import { languageActions } from "./actions.ts";
 import { organizeImports, showCodeActions } from "./code-actions.ts";
@@ -21,19 +20,18 @@ type Run = (view: EditorView) => Promise<void> | void;
 
 // The commands of a language server for one file, with their keys.
 export function languageCommands(deps: NavigationDeps, path: string): Extension {
-  const { workspace } = deps;
-  const { notices } = workspace;
+  const { api, languages, notices, openFile } = deps;
   const toProblem = (direction: 1 | -1) => (view: EditorView) => {
     if (goToProblem(view, direction)) return;
-    const elsewhere = problemElsewhere(workspace.languages.store.getState().problems, path, direction);
-    if (elsewhere) return openFile(workspace, elsewhere.path, elsewhere);
+    const elsewhere = problemElsewhere(languages.store.getState().problems, path, direction);
+    if (elsewhere) return openFile(elsewhere.path, elsewhere);
     if (!goToProblem(view, direction, { from: direction === 1 ? -1 : view.state.doc.length + 1 })) notices.info("No problems were found");
   };
   const commands: Record<LanguageCommand, Run> = {
     goToDefinition: (view) => goToDefinition(deps, view),
     findReferences: (view) => findReferences(deps, view),
     renameSymbol: (view) => renameSymbol(deps, view),
-    formatDocument: (view) => formatDocument({ workspace, view, path, report: notices }),
+    formatDocument: (view) => formatDocument({ api, view, path, report: notices }),
     nextProblem: toProblem(1),
     previousProblem: toProblem(-1),
     quickFix: (view) => showCodeActions(deps, view),
@@ -58,7 +56,7 @@ export function languageCommands(deps: NavigationDeps, path: string): Extension 
   return [
     languageActions.of({
       run: (view, command) => void attempt(commands[command](view)),
-      format: (view) => formatDocument({ workspace, view, path, report: SILENT }),
+      format: (view) => formatDocument({ api, view, path, report: SILENT }),
       symbols: serverSymbols,
     }),
     Prec.high(keymap.of(KEYS.map(bind))),

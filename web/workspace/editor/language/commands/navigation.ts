@@ -1,16 +1,16 @@
 import type { EditorView } from "@codemirror/view";
-import { openFile } from "../../../state/actions/open-actions.ts";
 import { MAX_TEXT_BYTES } from "../../../state/documents/content.ts";
 import type { TextLocation } from "../../../state/tabs/cursor.ts";
-import type { Workspace } from "../../../state/workspace.ts";
+import type { Uses } from "../../../actions/actions.ts";
 import { decodeText } from "../../../text/encoding.ts";
 import { nameOf } from "../../../text/paths.ts";
 import type { Location, LocationLink } from "../protocol/messages.ts";
 import { ask, positionAt, wordAt } from "../protocol/request.ts";
 import { pathAt } from "../protocol/uris.ts";
 
-export interface NavigationDeps {
-  workspace: Workspace;
+export type LanguageDeps = Uses<"api" | "documents" | "languages" | "notices" | "openFile" | "picker">;
+
+export interface NavigationDeps extends LanguageDeps {
   rootUri: string;
 }
 
@@ -24,17 +24,17 @@ const MAX_LISTED = 1000;
 const MAX_FILES_READ = 100;
 
 export async function goToDefinition(deps: NavigationDeps, view: EditorView, offset = view.state.selection.main.head): Promise<void> {
-  const { workspace, rootUri } = deps;
+  const { notices, openFile, rootUri } = deps;
   const answer = await ask<Location | (Location | LocationLink)[]>(view, "textDocument/definition", { position: positionAt(view, offset) });
   const found = [answer ?? []].flat().map(asLocation);
   const inside = await describe(deps, found.slice(0, MAX_LISTED));
   const [first] = inside;
-  if (first && inside.length === 1) return openFile(workspace, first.path, { line: first.line, column: first.column });
-  if (first) return pick(workspace, `Definitions of ${wordAt(view, offset)}`, inside);
+  if (first && inside.length === 1) return openFile(first.path, { line: first.line, column: first.column });
+  if (first) return pick(deps, `Definitions of ${wordAt(view, offset)}`, inside);
   const outside = found.find(({ uri }) => pathAt(rootUri, uri) === null);
   const word = wordAt(view, offset);
-  if (outside) workspace.notices.info(`${word} is defined outside the workspace, in ${nameOf(outside.uri)}`);
-  else if (word !== "") workspace.notices.info(`No definition was found for ${word}`);
+  if (outside) notices.info(`${word} is defined outside the workspace, in ${nameOf(outside.uri)}`);
+  else if (word !== "") notices.info(`No definition was found for ${word}`);
 }
 
 export async function findReferences(deps: NavigationDeps, view: EditorView): Promise<void> {
@@ -43,32 +43,32 @@ export async function findReferences(deps: NavigationDeps, view: EditorView): Pr
   const found = (await ask<Location[]>(view, "textDocument/references", params)) ?? [];
   const listed = await describe(deps, found.slice(0, MAX_LISTED));
   const word = wordAt(view, head);
-  if (listed.length > 0) pick(deps.workspace, `References to ${word}`, listed);
-  else deps.workspace.notices.info(word === "" ? "Put the cursor on a name first" : `No references were found for ${word}`);
+  if (listed.length > 0) pick(deps, `References to ${word}`, listed);
+  else deps.notices.info(word === "" ? "Put the cursor on a name first" : `No references were found for ${word}`);
 }
 
-function pick(workspace: Workspace, title: string, locations: FoundLocation[]): void {
+function pick(deps: LanguageDeps, title: string, locations: FoundLocation[]): void {
   const items = locations.map(({ text, ...place }) => ({
     id: `${place.path}:${place.line}:${place.column}`,
     label: text.trim(),
     detail: `${place.path}:${place.line}`,
     // While the list is open, nothing else can take the focus.
-    run: () => void setTimeout(() => openFile(workspace, place.path, place)),
+    run: () => void setTimeout(() => deps.openFile(place.path, place)),
   }));
-  workspace.picker.open({ title, placeholder: `${title} (${locations.length})`, items });
+  deps.picker.open({ title, placeholder: `${title} (${locations.length})`, items });
 }
 
 const asLocation = (each: Location | LocationLink): Location =>
   "targetUri" in each ? { uri: each.targetUri, range: each.targetSelectionRange } : each;
 
 // Adds the text of each line. Locations outside the workspace are left out, because they cannot be opened.
-async function describe({ workspace, rootUri }: NavigationDeps, locations: Location[]): Promise<FoundLocation[]> {
+async function describe({ rootUri, ...deps }: NavigationDeps, locations: Location[]): Promise<FoundLocation[]> {
   const inside = locations.flatMap(({ uri, range }) => {
     const path = pathAt(rootUri, uri);
     return path === null ? [] : [{ path, line: range.start.line + 1, column: range.start.character + 1, length: lengthOf(range) }];
   });
   const paths = [...new Set(inside.map(({ path }) => path))].slice(0, MAX_FILES_READ);
-  const lines = new Map(await Promise.all(paths.map(async (path) => [path, await linesOf(workspace, path)] as const)));
+  const lines = new Map(await Promise.all(paths.map(async (path) => [path, await linesOf(deps, path)] as const)));
   return inside
     .map((place) => ({ ...place, text: lines.get(place.path)?.[place.line - 1] ?? "" }))
     .toSorted((a, b) => (a.path === b.path ? a.line - b.line || a.column - b.column : a.path < b.path ? -1 : 1));
@@ -76,7 +76,7 @@ async function describe({ workspace, rootUri }: NavigationDeps, locations: Locat
 
 const lengthOf = ({ start, end }: Location["range"]): number => (start.line === end.line ? end.character - start.character : 0);
 
-async function linesOf({ api, documents }: Workspace, path: string): Promise<string[]> {
+async function linesOf({ api, documents }: LanguageDeps, path: string): Promise<string[]> {
   if (documents.documentAt(path)) return documents.textOf(path).split(/\r?\n/);
   const { bytes } = await api.readFile(path, MAX_TEXT_BYTES).catch(() => ({ bytes: null }));
   return bytes === null ? [] : (decodeText(bytes)?.text.split(/\r?\n/) ?? []);

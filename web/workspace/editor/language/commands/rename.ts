@@ -20,7 +20,7 @@ export const renameField: Extension = StateField.define<Tooltip | null>({
 });
 
 export async function renameSymbol(deps: NavigationDeps, view: EditorView): Promise<void> {
-  const { notices } = deps.workspace;
+  const { notices } = deps;
   const { head } = view.state.selection.main;
   const word = view.state.wordAt(head);
   if (!offers(view, "renameProvider")) return notices.info("The language server of this file cannot rename");
@@ -49,11 +49,11 @@ export async function renameSymbol(deps: NavigationDeps, view: EditorView): Prom
   view.dispatch({ effects: [hideProblemTip, setField.of({ pos: word.from, above: false, arrow: false, create })] });
 }
 
-async function rename({ workspace, rootUri }: NavigationDeps, view: EditorView, offset: number, newName: string): Promise<void> {
-  const { notices } = workspace;
+async function rename(deps: NavigationDeps, view: EditorView, offset: number, newName: string): Promise<void> {
+  const { notices, rootUri } = deps;
   try {
     const edit = await ask<WorkspaceEdit>(view, "textDocument/rename", { position: positionAt(view, offset), newName });
-    const count = edit ? await applyWorkspaceEdit(workspace, rootUri, edit) : 0;
+    const count = edit ? await applyWorkspaceEdit(deps, rootUri, edit) : 0;
     if (count === 0) notices.info("Nothing was renamed");
     else if (count > 1) notices.info(`Renamed in ${count} files`);
   } catch (error) {

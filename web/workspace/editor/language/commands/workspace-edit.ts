@@ -1,18 +1,20 @@
 import { MAX_TEXT_BYTES } from "../../../state/documents/content.ts";
 import type { TextReplacement } from "../../../state/documents/open-files.ts";
-import type { Workspace } from "../../../state/workspace.ts";
 import { decodeText, encodeText } from "../../../text/encoding.ts";
 import type { TextEdit, WorkspaceEdit } from "../protocol/messages.ts";
 import { pathAt } from "../protocol/uris.ts";
+import type { Uses } from "../../../actions/actions.ts";
+
+type Deps = Uses<"api" | "documents">;
 
 // Applies a change of several files: in the editors of open files, where it can be undone, and on disk for the others. Returns
 // the number of changed files. Throws before anything has changed if a part of the change is not possible.
-export async function applyWorkspaceEdit(workspace: Workspace, rootUri: string, edit: WorkspaceEdit): Promise<number> {
+export async function applyWorkspaceEdit(deps: Deps, rootUri: string, edit: WorkspaceEdit): Promise<number> {
   const byPath = editsByPath(rootUri, edit);
-  const notOpen = [...byPath].filter(([path]) => !workspace.documents.bufferOf(path));
-  const written = await Promise.all(notOpen.map(async ([path, edits]) => [path, await edited(workspace, path, edits)] as const));
-  for (const [path, edits] of byPath) workspace.documents.bufferOf(path)?.replace(edits.map(asReplacement));
-  for (const [path, { bytes, etag }] of written) await workspace.api.writeFile(path, bytes, etag);
+  const notOpen = [...byPath].filter(([path]) => !deps.documents.bufferOf(path));
+  const written = await Promise.all(notOpen.map(async ([path, edits]) => [path, await edited(deps, path, edits)] as const));
+  for (const [path, edits] of byPath) deps.documents.bufferOf(path)?.replace(edits.map(asReplacement));
+  for (const [path, { bytes, etag }] of written) await deps.api.writeFile(path, bytes, etag);
   return byPath.size;
 }
 
@@ -33,7 +35,7 @@ function editsByPath(rootUri: string, { changes = {}, documentChanges }: Workspa
 
 export const asReplacement = ({ range, newText }: TextEdit): TextReplacement => ({ ...range, text: newText });
 
-async function edited({ api, documents }: Workspace, path: string, edits: TextEdit[]) {
+async function edited({ api, documents }: Deps, path: string, edits: TextEdit[]) {
   // A file that is open in a tab but was never shown may have an unsaved text.
   await documents.flush(path);
   const { bytes, etag } = await api.readFile(path, MAX_TEXT_BYTES);

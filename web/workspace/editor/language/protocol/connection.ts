@@ -2,7 +2,7 @@ import { CLOSE } from "@berth/contract/daemon.ts";
 import type { Language, LanguageServer } from "@berth/contract/languages.ts";
 import { createBackoff } from "../../../connection/backoff.ts";
 import { connectSocket } from "../../../connection/socket.ts";
-import type { Workspace } from "../../../state/workspace.ts";
+import type { Uses } from "../../../actions/actions.ts";
 
 export interface ConnectionHandlers {
   // A server has started for this connection.
@@ -27,7 +27,11 @@ const GOOD_RUN_MS = 30_000;
 
 // The connection to a language server in the sandbox. A lost connection is replaced, and a server that failed is started again
 // after a while, but only a few times.
-export function connectLanguage({ api, connections }: Workspace, language: Language, handlers: ConnectionHandlers): LanguageConnection {
+export function connectLanguage(
+  { api, connections }: Uses<"api" | "connections">,
+  language: Language,
+  handlers: ConnectionHandlers,
+): LanguageConnection {
   const backoff = createBackoff({ firstMs: 500, maxMs: 10_000 });
   let startedAtMs: number | null = null;
   let failures = 0;

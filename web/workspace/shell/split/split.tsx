@@ -1,5 +1,5 @@
 import { Fragment, useEffect, useRef, useState, type CSSProperties, type ReactNode } from "react";
-import { useWorkspace } from "../state/context.ts";
+import { usePage } from "../../state/context.ts";
 import { followDrag, resizeByKey, type PanelSizes } from "./split-sizes.ts";
 
 export interface SplitPanel {
@@ -19,7 +19,7 @@ interface SplitProps {
 
 // Panels with resize handles between them. The layout stores their sizes.
 export function Split({ id, orientation, panels }: SplitProps) {
-  const { layout } = useWorkspace();
+  const { layout } = usePage();
   const container = useRef<HTMLDivElement>(null);
   const shown = panels.filter((panel) => panel !== false);
   const key = `${id}:${shown.map((panel) => panel.id).join("+")}`;

@@ -1,17 +1,19 @@
-import { readBlob } from "../../connection/read-blob.ts";
-import { download, saveAs } from "../../browser/download.ts";
-import { nameOf } from "../../text/paths.ts";
-import type { Workspace } from "../workspace.ts";
+import { readBlob } from "../connection/read-blob.ts";
+import { download, saveAs } from "../browser/download.ts";
+import { nameOf } from "../text/paths.ts";
+import type { Uses } from "./actions.ts";
+
+type Deps = Uses<"api" | "notices" | "transfers">;
 
 // A larger file is left to the browser, which writes it to the disk while it arrives.
 const MAX_BYTES = 512 * 1024 * 1024;
 
-export const downloadFile = (workspace: Workspace, path: string): Promise<void> =>
-  downloadUrl(workspace, { from: workspace.api.filePath(path), name: nameOf(path) });
+export const downloadFile = (deps: Deps, path: string): Promise<void> =>
+  downloadUrl(deps, { from: deps.api.filePath(path), name: nameOf(path) });
 
 // The folder as a zip. Without a path it is the whole workspace.
-export const downloadFolder = (workspace: Workspace, path: string): Promise<void> =>
-  downloadUrl(workspace, { from: workspace.api.archivePath(path), name: `${nameOf(path) || "workspace"}.zip` });
+export const downloadFolder = (deps: Deps, path: string): Promise<void> =>
+  downloadUrl(deps, { from: deps.api.archivePath(path), name: `${nameOf(path) || "workspace"}.zip` });
 
 interface Source {
   // The path of the API.
@@ -20,7 +22,7 @@ interface Source {
 }
 
 // Shows how much has arrived, and lets the person cancel.
-async function downloadUrl({ api, transfers, notices }: Workspace, { from, name }: Source): Promise<void> {
+async function downloadUrl({ api, transfers, notices }: Deps, { from, name }: Source): Promise<void> {
   await notices.attempt(`Could not download ${name}`, () =>
     transfers.run({ kind: "download", text: `Downloading ${name}`, totalBytes: null }, async ({ signal, report, expect }) => {
       try {

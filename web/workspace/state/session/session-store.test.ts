@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { canExtend, createSessionStore, describeTimeout, formatTimeLeft, isReconnecting, timeLeftMs } from "./session.ts";
+import { canExtend, createSessionStore, describeTimeout, formatTimeLeft, isReconnecting, timeLeftMs } from "./session-store.ts";
 
 const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   visitor: { role: "editor", displayName: null },

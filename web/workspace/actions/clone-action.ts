@@ -1,8 +1,8 @@
-import type { Workspace } from "../workspace.ts";
+import type { Uses } from "./actions.ts";
 
 // Asks for a repository and clones it in a terminal, where git can ask for credentials and report its progress. In an empty
 // workspace the repository becomes the workspace.
-export async function cloneRepository({ dialogs, files, terminals }: Workspace): Promise<void> {
+export async function cloneRepository({ dialogs, files, terminals }: Uses<"dialogs" | "files" | "terminals">): Promise<void> {
   const answer = await dialogs.ask({
     title: "Clone a git repository",
     choices: [{ id: "clone", label: "Clone", kind: "primary" }],
