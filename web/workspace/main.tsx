@@ -1,5 +1,6 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { createApi } from "./connection/api.ts";
 import { refuseStrayFiles } from "./browser/file-drops.ts";
 import { afterFirstText } from "./browser/first-text.ts";
 import { loadModule } from "./browser/load-module.ts";
@@ -11,11 +12,20 @@ import { ConflictBar } from "./editor/file-view.tsx";
 import { NameField } from "./files/tree-row.tsx";
 import { ActionsContext, createActions } from "./actions/actions.ts";
 import { PageContext, SandboxContext, SessionContext } from "./state/context.ts";
-import { createWorkspace } from "./state/workspace.ts";
+import { createPage } from "./state/page.ts";
+import { createSandbox } from "./state/sandbox.ts";
+import { createSession } from "./state/session.ts";
+import { wireEvents } from "./state/wire-events.ts";
 import "./styles/index.css";
 
+// Builds everything behind the page by hand: reading it shows the whole app.
 const sandboxId = /^\/workspace\/([^/]+)\//.exec(location.pathname)?.[1] ?? "";
-const { page, sandbox, session } = createWorkspace(sandboxId);
+const base = `/workspace/${sandboxId}/`;
+const api = createApi(base, { onSignedOut: () => onSignedOut() });
+const session = createSession(api);
+const page = createPage(sandboxId, api, session);
+const sandbox = createSandbox(api, page);
+const { onSignedOut } = wireEvents(base, page, sandbox, session);
 const actions = createActions(page, sandbox);
 const deps = { ...page, ...sandbox, ...session, ...actions, session };
 refuseStrayFiles();

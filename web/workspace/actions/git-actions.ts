@@ -24,9 +24,9 @@ export function useGitActions() {
 // Actions of a person on the repository.
 export function createGitActions({ dialogs, documents, notices, picker, api, git, visitorName, openFile, showTab }: GitDeps) {
   return {
-    initializeRepository,
-    unstageFiles,
-    continueOperation,
+    initializeRepository: () => notices.attempt("Could not create a repository", () => git.init()),
+    unstageFiles: (files?: GitFile[]) => notices.attempt("Could not unstage", () => git.unstage(files)),
+    continueOperation: () => attemptKnown("Could not continue", () => git.continueOperation()),
     stageFiles,
     openConflict,
     discardFiles,
@@ -38,10 +38,6 @@ export function createGitActions({ dialogs, documents, notices, picker, api, git
     pickBranch,
     pickRevision,
   };
-
-  function initializeRepository(): Promise<boolean> {
-    return notices.attempt("Could not create a repository", () => git.init());
-  }
 
   // Git stages what is on disk, so unsaved text is written first. Returns false if the person decided not to, or if it failed.
   async function stageFiles(files?: GitFile[]): Promise<boolean> {
@@ -67,10 +63,6 @@ export function createGitActions({ dialogs, documents, notices, picker, api, git
     const bytes = documents.documentAt(path) ? null : await read().catch(() => null);
     const text = documents.documentAt(path) ? documents.textOf(path) : bytes && decodeText(bytes)?.text;
     return findConflicts(text?.split("\n") ?? [])[0]?.start ?? null;
-  }
-
-  function unstageFiles(files?: GitFile[]): Promise<boolean> {
-    return notices.attempt("Could not unstage", () => git.unstage(files));
   }
 
   async function discardFiles(files: GitFile[]): Promise<void> {
@@ -107,10 +99,6 @@ export function createGitActions({ dialogs, documents, notices, picker, api, git
     }
     const request = { amend, ...(message.trim() === "" ? {} : { message }) };
     if (await attemptKnown("Could not commit", () => git.commit(request))) git.setMessage("");
-  }
-
-  function continueOperation(): Promise<boolean> {
-    return attemptKnown("Could not continue", () => git.continueOperation());
   }
 
   async function abortOperation(): Promise<void> {

@@ -23,7 +23,7 @@ export default function AgentPanel() {
   return (
     <section ref={panel} className="agent side-panel" aria-label="Agent" tabIndex={-1}>
       <div className="panel-head">
-        <h2 className="hidden-visually">Agent</h2>
+        <h2 className="visually-hidden">Agent</h2>
         <ConversationList />
         {mayEdit && (
           <>

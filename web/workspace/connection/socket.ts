@@ -10,7 +10,6 @@ export interface SocketOptions {
   // `retrying` is false if the close code means that a retry is useless until `retryNow` is called.
   onDisconnected?: (closed: { code: number; retrying: boolean }) => void;
   backoff?: Backoff;
-  openTimeoutMs?: number;
 }
 
 export interface ReconnectingSocket extends Disposable {
@@ -83,7 +82,7 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
     retryRequested = false;
     current.binaryType = "arraybuffer";
     // A connection attempt into a dead network can hang for minutes before the browser gives up.
-    const opening = setTimeout(() => current.close(), options.openTimeoutMs ?? 10_000);
+    const opening = setTimeout(() => current.close(), 10_000);
     current.addEventListener("open", () => {
       clearTimeout(opening);
       if (socket !== current) return;

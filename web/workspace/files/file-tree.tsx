@@ -6,7 +6,6 @@ import { activeFile } from "../state/tabs/editor-groups.ts";
 import { othersIn } from "../state/together/together.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 import { useTreeDrag } from "./tree-drag.ts";
-import { toggleFolder } from "./toggle-folder.ts";
 import { createTreeKeys } from "./tree-keys.ts";
 import { TreeRow } from "./tree-row.tsx";
 import { NEW_NAME, visibleRows, type TreeNode } from "./tree-rows.ts";
@@ -66,7 +65,7 @@ export function FileTree() {
     if (event.shiftKey) return tree.extendTo(node.path, rows.between);
     if (event.ctrlKey || event.metaKey) return tree.toggle(node.path);
     tree.select(node.path);
-    if (node.folder) toggleFolder({ ...page, ...sandbox }, node.path);
+    if (node.folder) actions.toggleFolder(node.path);
     else actions.showFile(node.path);
   };
   const onDoubleClick = (event: MouseEvent) => {

@@ -3,7 +3,6 @@ import { usePage, useSandbox, useSession } from "../state/context.ts";
 import { useActions } from "../actions/actions.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { isWithin, parentOf } from "../text/paths.ts";
-import { toggleFolder } from "./toggle-folder.ts";
 import type { TreeNode } from "./tree-rows.ts";
 import { isFileDrag, uploadDropped } from "./uploads.ts";
 
@@ -13,7 +12,7 @@ const EXPAND_AFTER_MS = 700;
 // folder, the folder of a file, or the workspace ("").
 export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) {
   const deps = { ...usePage(), ...useSandbox(), ...useSession(), ...useActions() };
-  const { tree, layout, tabDrag, mayEdit } = deps;
+  const { tree, layout, tabDrag, mayEdit, toggleFolder } = deps;
   const [target, setTarget] = useState<string | null>(null);
   const dragged = useRef<string[]>([]);
   const expanding = useRef<{ path: string; timer: ReturnType<typeof setTimeout> } | null>(null);
@@ -30,7 +29,7 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
     const path = node?.folder && !layout.store.getState().expanded.includes(node.path) ? node.path : null;
     if (expanding.current?.path === path) return;
     clearTimeout(expanding.current?.timer);
-    expanding.current = path === null ? null : { path, timer: setTimeout(() => toggleFolder(deps, path), EXPAND_AFTER_MS) };
+    expanding.current = path === null ? null : { path, timer: setTimeout(() => toggleFolder(path), EXPAND_AFTER_MS) };
   }
 
   function end(): void {

@@ -3,10 +3,9 @@ import { loadModule } from "../browser/load-module.ts";
 import { matchesShortcut } from "../browser/shortcuts.ts";
 import type { Uses } from "../actions/actions.ts";
 import type { FileDeps } from "../actions/file-actions.ts";
-import { toggleFolder } from "./toggle-folder.ts";
 import { findByPrefix, type TreeNode, type TreeRows } from "./tree-rows.ts";
 
-type Deps = Uses<"mayEdit"> & FileDeps & Uses<"showFile">;
+type Deps = FileDeps & Uses<"mayEdit" | "showFile" | "toggleFolder">;
 
 export interface TreeView {
   rows: TreeRows;
@@ -23,7 +22,7 @@ const CHANGES = new Set(["Mod+V", "Mod+X", "Mod+Z", "F2", "Delete", "Mod+Backspa
 
 // The keyboard of the tree. Returns a handler that returns whether the key had a meaning.
 export function createTreeKeys(deps: Deps): (event: KeyboardEvent, view: TreeView) => boolean {
-  const { tree } = deps;
+  const { tree, toggleFolder } = deps;
   const loadActions = async () => (await loadModule(() => import("../actions/file-actions.ts"))).createFileActions(deps);
   let typed = "";
   let typedAtMs = 0;
@@ -56,8 +55,8 @@ export function createTreeKeys(deps: Deps): (event: KeyboardEvent, view: TreeVie
       actions.push(
         ["Enter", () => activate(node, deps.openFile)],
         [" ", () => (isTyping() ? typeAhead(event, view) : activate(node, deps.showFile))],
-        ["ArrowRight", () => node.folder && !view.isExpanded(node.path) && toggleFolder(deps, node.path)],
-        ["ArrowLeft", () => node.folder && view.isExpanded(node.path) && toggleFolder(deps, node.path)],
+        ["ArrowRight", () => node.folder && !view.isExpanded(node.path) && toggleFolder(node.path)],
+        ["ArrowLeft", () => node.folder && view.isExpanded(node.path) && toggleFolder(node.path)],
         ["F2", () => tree.name({ kind: "rename", path: node.path })],
         ["Delete", remove],
         ["Mod+Backspace", remove],
@@ -71,7 +70,7 @@ export function createTreeKeys(deps: Deps): (event: KeyboardEvent, view: TreeVie
   }
 
   function activate(node: TreeNode, openNode: (path: string) => void): void {
-    if (node.folder) toggleFolder(deps, node.path);
+    if (node.folder) toggleFolder(node.path);
     else openNode(node.path);
   }
 

@@ -1,12 +1,11 @@
-import type { Documents } from "./documents/documents.ts";
 import { activeTabIn } from "./tabs/editor-group.ts";
 import { openTabs } from "./tabs/editor-groups.ts";
-import type { Layout } from "./page/layout.ts";
+import type { Page } from "./page.ts";
 import { fileTab } from "./tabs/tab.ts";
 import type { Files } from "./sandbox/files.ts";
 
 // Reads the first visible data: the top folder and the file in each active tab. On a first visit that file is the README.
-export async function loadInitialView({ files, layout, documents }: { files: Files; layout: Layout; documents: Documents }): Promise<void> {
+export async function loadInitialView(files: Files, { documents, layout }: Pick<Page, "documents" | "layout">): Promise<void> {
   const { groups, visited } = layout.store.getState();
   layout.set({ visited: true });
   for (const shown of groups.map(activeTabIn)) if (shown && "path" in shown) void documents.open(shown.path);

@@ -21,14 +21,8 @@ import { createTabDrag } from "./tabs/tab-drag.ts";
 
 export type Page = ReturnType<typeof createPage>;
 
-interface PageDeps {
-  sandboxId: string;
-  api: Api;
-  session: Pick<Session, "mayEdit" | "settingsOwner">;
-}
-
 // What this browser decides and holds: layout, settings, open files with their unsaved texts, dialogs.
-export function createPage({ sandboxId, api, session: { mayEdit, settingsOwner } }: PageDeps) {
+export function createPage(sandboxId: string, api: Api, { mayEdit, settingsOwner }: Pick<Session, "mayEdit" | "settingsOwner">) {
   const notices = createNotices();
   const preferences = createPreferences(settingsOwner);
   return {

@@ -13,13 +13,8 @@ import { createTogether } from "./together/together.ts";
 
 export type Sandbox = ReturnType<typeof createSandbox>;
 
-interface SandboxDeps {
-  api: Api;
-  page: Pick<Page, "documents" | "layout" | "notices">;
-}
-
 // What the sandbox reports and does over its connections.
-export function createSandbox({ api, page: { documents, layout, notices } }: SandboxDeps) {
+export function createSandbox(api: Api, { documents, layout, notices }: Pick<Page, "documents" | "layout" | "notices">) {
   const files = createFiles(api);
   const agentLink = createAgentLink();
   return {
@@ -34,6 +29,6 @@ export function createSandbox({ api, page: { documents, layout, notices } }: San
     git: createGit(api),
     together: createTogether(),
     // Resolves when the file that is shown first has been requested. That happens at once, before the session's state is known.
-    initialRequest: loadInitialView({ files, layout, documents }),
+    initialRequest: loadInitialView(files, { documents, layout }),
   };
 }

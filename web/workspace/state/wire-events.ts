@@ -1,22 +1,15 @@
 import type { PortList, SandboxEvent } from "@berth/contract/daemon.ts";
 import { followSession } from "../connection/session-stream.ts";
 import { connectSocket } from "../connection/socket.ts";
-import { applyAccent } from "./apply-accent.ts";
+import { applyAccent } from "./accent.ts";
 import { loadInitialView } from "./initial-load.ts";
 import type { Page } from "./page.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { Session } from "./session.ts";
 import { createSettingsSync } from "./settings/sync.ts";
 
-interface Parts {
-  base: string;
-  page: Page;
-  sandbox: Sandbox;
-  session: Session;
-}
-
 // Connects the three parts of the state with each other, the sandbox's events, the session's stream and the browser.
-export function wireEvents({ base, page, sandbox, session }: Parts): { onSignedOut: () => void } {
+export function wireEvents(base: string, page: Page, sandbox: Sandbox, session: Session): { onSignedOut: () => void } {
   const { documents, layout, notices, preferences } = page;
   const { api, agentLink, connections, files, git, languages, ports, terminals } = sandbox;
   const { mayEdit } = session;
@@ -97,7 +90,7 @@ export function wireEvents({ base, page, sandbox, session }: Parts): { onSignedO
     ports.update(event);
     agentLink.update(event.agent);
     // The first requests failed if the session was paused at that time.
-    if (!wasConnected) void loadInitialView({ files, layout, documents });
+    if (!wasConnected) void loadInitialView(files, page);
     // Changes before this message were not reported.
     void resync();
     wasConnected = true;

@@ -1,5 +1,5 @@
 import { Columns2, Eye } from "lucide-react";
-import { lazy, Suspense, useState, type KeyboardEvent } from "react";
+import { lazy, Suspense, useEffect, useState, type KeyboardEvent, type RefObject } from "react";
 import { loadModule } from "../../browser/load-module.ts";
 import { formatShortcut } from "../../browser/shortcuts.ts";
 import { useIsNarrowScreen } from "../../browser/media-query.ts";
@@ -13,7 +13,6 @@ import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
 import type { Tab } from "../../state/tabs/tab.ts";
 import { AllTabsButton } from "./all-tabs-button.tsx";
 import { TabButton } from "./tab-button.tsx";
-import { useOverflow } from "./use-overflow.ts";
 import { useTabDrop } from "./use-tab-drop.ts";
 
 const TabMenu = lazy(() => loadModule(() => import("./tab-menu.tsx")));
@@ -60,4 +59,17 @@ export function TabBar({ group, label }: { group: EditorGroup; label: string }) 
       <Suspense>{menu && <TabMenu {...menu} group={group} onClose={() => setMenu(null)} />}</Suspense>
     </div>
   );
+}
+
+// Whether the content of an element is wider than the element.
+function useOverflow(element: RefObject<HTMLElement | null>, content: unknown): boolean {
+  const [overflows, setOverflows] = useState(false);
+  useEffect(() => {
+    const measured = element.current;
+    if (!measured) return;
+    const observer = new ResizeObserver(() => setOverflows(measured.scrollWidth > measured.clientWidth));
+    observer.observe(measured);
+    return () => observer.disconnect();
+  }, [element, content]);
+  return overflows;
 }

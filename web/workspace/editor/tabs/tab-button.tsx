@@ -72,7 +72,7 @@ export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
         <span className="name truncate">{tabName(tab)}</span>
         {folder !== null && <span className="where truncate">{folder}</span>}
         <PersonMarks people={here} />
-        {unsaved && <span className="hidden-visually">(unsaved)</span>}
+        {unsaved && <span className="visually-hidden">(unsaved)</span>}
       </button>
       <IconButton label={`Close ${tabName(tab)}`} className="close" tabIndex={-1} aria-hidden="true" onClick={closeThis}>
         {unsaved && <span className="dot" />}

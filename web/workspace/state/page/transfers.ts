@@ -21,7 +21,7 @@ export interface TransferProgress {
 // The page shows progress only so often, because a download has thousands of parts.
 const SHOW_EVERY_MS = 100;
 
-export function createTransfers(nowMs: () => number = () => performance.now()) {
+export function createTransfers() {
   const store = createStore<{ list: Transfer[] }>(() => ({ list: [] }));
   let lastId = 0;
   return {
@@ -39,8 +39,8 @@ export function createTransfers(nowMs: () => number = () => performance.now()) {
         store.setState(({ list }) => ({ list: list.map((transfer) => (transfer.id === id ? { ...transfer, ...changed } : transfer)) }));
       let shownAtMs = -Infinity;
       const report = (doneBytes: number) => {
-        if (nowMs() - shownAtMs < SHOW_EVERY_MS) return;
-        shownAtMs = nowMs();
+        if (performance.now() - shownAtMs < SHOW_EVERY_MS) return;
+        shownAtMs = performance.now();
         change({ doneBytes });
       };
       try {
