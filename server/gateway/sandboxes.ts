@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
+import type { IncomingMessage } from "node:http";
 import { AppError, includesScope, isAppError, isSandboxId, type KeyScope, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
