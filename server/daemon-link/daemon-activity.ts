@@ -1,7 +1,7 @@
 import type { SandboxId } from "@berth/contract";
 import type { DaemonActivity } from "@berth/contract/daemon-internal.ts";
 import type { DaemonLinks } from "./daemon-links.ts";
-import { readAnswerText } from "./link-errors.ts";
+import { readResponseText } from "./link-errors.ts";
 
 const UNKNOWN: DaemonActivity = { agentIdleMs: null, cpuMs: null, memoryBytes: null, diskBytes: null };
 
@@ -19,7 +19,7 @@ export async function readDaemonActivity(
       headersTimeoutMs: timeoutMs,
       bodyTimeoutMs: timeoutMs,
     });
-    const text = await readAnswerText(response.body);
+    const text = await readResponseText(response.body);
     const said = (response.status === 200 ? JSON.parse(text) : null) as Partial<Record<keyof DaemonActivity, unknown>> | null;
     return {
       agentIdleMs: toAmount(said?.agentIdleMs),

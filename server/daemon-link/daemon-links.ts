@@ -11,17 +11,17 @@ import { createConnectionBoundaries, createConnectionBoundary } from "../faults/
 import type { Log } from "../log.ts";
 import { errorType, type Span } from "../tracing/span.ts";
 import { formatTraceparent } from "../tracing/trace-context.ts";
-import { startAnswerDeadline } from "./answer-deadline.ts";
-import { readAnswerText, toLinkError, unreachable } from "./link-errors.ts";
+import { startResponseDeadline } from "./response-deadline.ts";
+import { readResponseText, toLinkError, unreachable } from "./link-errors.ts";
 import { openClient, openPool, toNodeHeaders } from "./link-pool.ts";
 import { closeWith, upgradeSocket, type Refused, type Upgraded } from "./link-upgrade.ts";
 
 // The server's connections to the daemons: HTTP over sockets that the driver dials, authenticated with the sandbox's token. A
-// daemon may be frozen, dead or hostile, so every wait has a deadline and every answer a size limit. Calls reject with the
+// daemon may be frozen, dead or hostile, so every wait has a deadline and every response a size limit. Calls reject with the
 // AppError `sandbox_unreachable`, except that the reason of an aborted signal, and an AppError with which the request's body
 // stream fails, pass through unchanged.
 export interface DaemonLinks extends AsyncDisposable {
-  // Resolves when the answer begins. The caller must read its body to the end or destroy it.
+  // Resolves when the response begins. The caller must read its body to the end or destroy it.
   request(sandboxId: SandboxId, request: LinkRequest): Promise<LinkResponse>;
   // Resolves with a connection that the daemon switched to WebSocket, or with its refusal.
   upgrade(sandboxId: SandboxId, request: LinkUpgrade): Promise<Upgraded | Refused>;
@@ -48,7 +48,7 @@ export interface LinkRequest {
   path: string;
   headers?: Record<string, string>;
   body?: Readable | Buffer | string;
-  // The longest wait for the answer to begin, and the longest silence within it (0: no limit).
+  // The longest wait for the response to begin, and the longest silence within it (0: no limit).
   headersTimeoutMs?: number;
   bodyTimeoutMs?: number;
   signal?: AbortSignal;
@@ -145,7 +145,7 @@ export function createDaemonLinks({
     if (!prepared) return send(sandboxId, link, link.pool, linkRequest);
     // Only for this request: the next one must not wait for it.
     link.prepared = undefined;
-    // Closing waits until the answer is read.
+    // Closing waits until the response is read.
     return send(sandboxId, link, prepared.client, linkRequest).finally(() => void prepared.client.close());
   }
 
@@ -153,9 +153,9 @@ export function createDaemonLinks({
     return countInFlight(sandboxId, link, async () => {
       const span = linkRequest.span?.child(`daemon ${linkRequest.method}`, "client");
       const headers = { ...linkRequest.headers, ...traceHeaders(span), [TOKEN_HEADER]: await tokenFor(sandboxId, link) };
-      using deadline = startAnswerDeadline(linkRequest, linkRequest.headersTimeoutMs ?? headersTimeoutMs);
+      using deadline = startResponseDeadline(linkRequest, linkRequest.headersTimeoutMs ?? headersTimeoutMs);
       try {
-        const answer = await dispatcher.request({
+        const response = await dispatcher.request({
           method: linkRequest.method,
           path: linkRequest.path,
           headers,
@@ -165,13 +165,13 @@ export function createDaemonLinks({
           bodyTimeout: linkRequest.bodyTimeoutMs ?? headersTimeoutMs,
           onInfo: limitInterimAnswers(deadline.abort),
         });
-        createConnectionBoundary(boundaryFor(sandboxId)).cover(answer.body);
-        if (!isForwardableStatus(answer.statusCode)) {
-          answer.body.destroy();
+        createConnectionBoundary(boundaryFor(sandboxId)).cover(response.body);
+        if (!isForwardableStatus(response.statusCode)) {
+          response.body.destroy();
           throw unreachable("the sandbox answered with an invalid status");
         }
-        if (span?.isRecorded) answer.body.once("close", () => span.end(spanResult(linkRequest, answer.statusCode)));
-        return { status: answer.statusCode, headers: toNodeHeaders(answer.headers), body: answer.body, trailers: answer.trailers };
+        if (span?.isRecorded) response.body.once("close", () => span.end(spanResult(linkRequest, response.statusCode)));
+        return { status: response.statusCode, headers: toNodeHeaders(response.headers), body: response.body, trailers: response.trailers };
       } catch (error) {
         if (span?.isRecorded) span.end({ ...spanResult(linkRequest), error: errorType(error) });
         throw toLinkError(error, linkRequest.signal);
@@ -195,17 +195,17 @@ export function createDaemonLinks({
         ...(linkUpgrade.signal ? [linkUpgrade.signal] : []),
       ]);
       try {
-        const answer = await upgradeSocket(await link.dial(), linkUpgrade.path, headers, signal);
+        const response = await upgradeSocket(await link.dial(), linkUpgrade.path, headers, signal);
         // The connection now belongs to the caller, but still closes with the link.
-        if ("socket" in answer) {
-          closeWith(answer.socket, link.ended.signal);
+        if ("socket" in response) {
+          closeWith(response.socket, link.ended.signal);
           link.sockets++;
-          answer.socket.once("close", () => {
+          response.socket.once("close", () => {
             link.sockets--;
             dropIdle(sandboxId, link);
           });
         }
-        return answer;
+        return response;
       } catch (error) {
         throw toLinkError(error, linkUpgrade.signal);
       }
@@ -215,7 +215,7 @@ export function createDaemonLinks({
   async function post(sandboxId: SandboxId, path: string, body: object, options: PostOptions = {}): Promise<string> {
     const link = linkTo(sandboxId);
     const { timeoutMs = headersTimeoutMs, signal, span } = options;
-    const answer = await send(sandboxId, link, link.prepared?.client ?? link.pool, {
+    const response = await send(sandboxId, link, link.prepared?.client ?? link.pool, {
       method: "POST",
       path,
       headers: { "content-type": "application/json" },
@@ -224,8 +224,8 @@ export function createDaemonLinks({
       span,
       ...(signal && { signal }),
     });
-    const text = await readAnswerText(answer.body);
-    if (answer.status >= 300) throw unreachable(`${path} answered ${answer.status}: ${text.slice(0, 200)}`);
+    const text = await readResponseText(response.body);
+    if (response.status >= 300) throw unreachable(`${path} answered ${response.status}: ${text.slice(0, 200)}`);
     return text;
   }
 
@@ -296,7 +296,7 @@ interface DaemonLink {
   // The connection of `prepare`, until the first request uses it.
   prepared: { client: Client; isReady: boolean } | undefined;
   token: string | undefined;
-  // Requests whose answer has not begun, and open WebSocket connections.
+  // Requests whose response has not begun, and open WebSocket connections.
   inFlight: number;
   sockets: number;
 }

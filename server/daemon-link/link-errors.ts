@@ -12,7 +12,7 @@ export function toLinkError(error: unknown, signal: AbortSignal | undefined): un
   return isAppError(error) ? error : new AppError("sandbox_unreachable", { cause: error });
 }
 
-// Reads a short answer of a daemon as text.
-export async function readAnswerText(body: Readable): Promise<string> {
+// Reads a short response of a daemon as text.
+export async function readResponseText(body: Readable): Promise<string> {
   return String(await readBody(body, MAX_TEXT_BYTES, () => unreachable("the response is too long")));
 }

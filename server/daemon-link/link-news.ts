@@ -13,9 +13,9 @@ export function withNews(links: DaemonLinks): DaemonLinks & LinkNews {
   return {
     ...links,
     async request(sandboxId, request) {
-      const answer = await links.request(sandboxId, request);
-      if (request.method === "POST" && request.path === "/processes" && answer.status === 201) tell(sandboxId);
-      return answer;
+      const response = await links.request(sandboxId, request);
+      if (request.method === "POST" && request.path === "/processes" && response.status === 201) tell(sandboxId);
+      return response;
     },
     async start(sandboxId, start, options) {
       const started = await links.start(sandboxId, start, options);

@@ -2,11 +2,11 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage 
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { limitInterimAnswers } from "@berth/contract/forwarding.ts";
-import { readAnswerText } from "./link-errors.ts";
+import { readResponseText } from "./link-errors.ts";
 
 export interface Upgraded {
   socket: Duplex;
-  // The bytes that the daemon sent right after its answer.
+  // The bytes that the daemon sent right after its response.
   head: Buffer;
   headers: IncomingHttpHeaders;
 }
@@ -32,10 +32,10 @@ export function upgradeSocket(
     "information",
     limitInterimAnswers((reason) => request.destroy(reason)),
   );
-  request.on("upgrade", (answer, upgraded, head) => resolve({ socket: upgraded, head, headers: answer.headers }));
-  request.on("response", (answer: IncomingMessage) => {
-    void readAnswerText(answer)
-      .then((body) => resolve({ refused: { status: refusalStatus(answer), headers: answer.headers, body } }), reject)
+  request.on("upgrade", (response, upgraded, head) => resolve({ socket: upgraded, head, headers: response.headers }));
+  request.on("response", (response: IncomingMessage) => {
+    void readResponseText(response)
+      .then((body) => resolve({ refused: { status: refusalStatus(response), headers: response.headers, body } }), reject)
       .finally(() => socket.destroy());
   });
   request.on("error", reject);

@@ -8,7 +8,7 @@ import { cookieFor, hostOf } from "./testing/test-preview.ts";
 
 // Code in a sandbox may replace the daemon, so the gateway must survive any reply.
 
-// undici reads an answer up to its end and ignores the rest, ignores the reason, and allows no answer before the one to a request that did not ask to continue.
+// undici reads a response up to its end and ignores the rest, ignores the reason, and allows no response before the one to a request that did not ask to continue.
 const UNDICI: Record<string, Outcome> = {
   "a few interim answers first": "refused",
   "a reason phrase of 200 kB": "any",
@@ -202,11 +202,11 @@ describe("a hostile daemon", () => {
   test("cannot block an upload by not reading it", async () => {
     await using gateway = await openGateway({ headersTimeoutMs: 400 });
     await gateway.serveRawDaemon((socket) => void socket.pause());
-    const answer = await gateway.send(`/sandboxes/${gateway.sandboxId}/files/content?path=a`, {
+    const response = await gateway.send(`/sandboxes/${gateway.sandboxId}/files/content?path=a`, {
       method: "PUT",
       headers: key,
       body: Buffer.alloc(20_000_000),
     });
-    expect(answer.status).toBe(502);
+    expect(response.status).toBe(502);
   });
 });

@@ -174,13 +174,13 @@ onBothEngines("sessions", (databases) => {
 
   test("environment variables are set for commands in the sandbox", async () => {
     const session = await create({ envVars: { GREETING: "hello" } });
-    const answer = await services.links.request(session.sandboxId, {
+    const response = await services.links.request(session.sandboxId, {
       method: "POST",
       path: "/exec",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ command: "echo $GREETING" }),
     });
-    expect(await answer.body.reduce((text: string, chunk) => text + String(chunk), "")).toContain("hello\\n");
+    expect(await response.body.reduce((text: string, chunk) => text + String(chunk), "")).toContain("hello\\n");
     await services.sessions.destroy("acme", session.id);
   });
 });

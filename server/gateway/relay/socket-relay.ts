@@ -60,20 +60,20 @@ export function createSocketRelay({ links, sessionCache, outputLimit, clock }: S
     const { request, socket, head, sandboxId, isStillAllowed, onInput = () => {} } = upgrade;
     if ((bySandbox.get(sandboxId)?.size ?? 0) >= MAX_SOCKETS_PER_SANDBOX)
       return upgrade.refuse({ code: 1013, reason: "too many connections" });
-    const answer = await upgradeDaemon(upgrade);
-    if (!answer) return void socket.destroy();
-    if ("refused" in answer) return upgrade.refuse({ ...closeReasonForRefusal(answer), ...answer });
-    if (upgrade.accepts?.(answer.headers) === false) {
-      answer.socket.destroy();
+    const response = await upgradeDaemon(upgrade);
+    if (!response) return void socket.destroy();
+    if ("refused" in response) return upgrade.refuse({ ...closeReasonForRefusal(response), ...response });
+    if (upgrade.accepts?.(response.headers) === false) {
+      response.socket.destroy();
       return upgrade.refuse({ code: CLOSE.viewOnly, reason: "the sandbox does not support viewers" });
     }
-    if (socket.destroyed) return void answer.socket.destroy();
+    if (socket.destroyed) return void response.socket.destroy();
 
-    socket.write(acceptHandshake(request, answer.headers["sec-websocket-protocol"]));
+    socket.write(acceptHandshake(request, response.headers["sec-websocket-protocol"]));
     const countOutput = (bytes: number) => outputLimit.count(sandboxId, bytes);
     const whyClosed = () => links.whyStopped(sandboxId).then(closeReasonForError, closeReasonForError);
     const options = { clock, silenceMs: 3 * PING_MS, countOutput, onInput, whyClosed };
-    const sockets = connectSockets({ caller: { socket, head }, daemon: answer, ...options });
+    const sockets = connectSockets({ caller: { socket, head }, daemon: response, ...options });
     const connected = { ...sockets, isStillAllowed };
     const siblings = bySandbox.get(sandboxId) ?? new Set();
     bySandbox.set(sandboxId, siblings.add(connected));

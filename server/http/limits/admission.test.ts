@@ -28,10 +28,10 @@ describe("the API key", () => {
     ];
     for (const [method, path, options] of calls) {
       for (const key of [null, "berth_nonsense", `berth_${"0".repeat(64)}`]) {
-        const answer = await app.call(method, path, { ...options, key });
-        expect([path, answer.status, answer.text]).toEqual([path, 401, '{"error":"Unauthorized"}']);
-        expect(answer.headers.get("www-authenticate")).toBe("Bearer");
-        expect(answer.headers.get("x-error-code")).toBe("unauthorized");
+        const response = await app.call(method, path, { ...options, key });
+        expect([path, response.status, response.text]).toEqual([path, 401, '{"error":"Unauthorized"}']);
+        expect(response.headers.get("www-authenticate")).toBe("Bearer");
+        expect(response.headers.get("x-error-code")).toBe("unauthorized");
       }
     }
   });
@@ -79,12 +79,12 @@ describe("paths and methods", () => {
       ["POST", "/healthz", "GET, HEAD"],
     ];
     for (const [method, path, allow] of wrong) {
-      const answer = await app.call(method, path);
-      expect([path, answer.status, answer.text]).toEqual([path, 405, '{"error":"Method not allowed"}']);
-      expect(answer.headers.get("allow")?.split(", ")).toEqual(expect.arrayContaining(allow.split(", ")));
-      expect(answer.headers.get("x-request-id")).toMatch(/^req_/);
-      expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
-      expect(answer.headers.get("server")).toBeNull();
+      const response = await app.call(method, path);
+      expect([path, response.status, response.text]).toEqual([path, 405, '{"error":"Method not allowed"}']);
+      expect(response.headers.get("allow")?.split(", ")).toEqual(expect.arrayContaining(allow.split(", ")));
+      expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+      expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+      expect(response.headers.get("server")).toBeNull();
     }
   });
 
@@ -96,8 +96,8 @@ describe("paths and methods", () => {
   });
 
   test("the request id of the caller is ignored", async () => {
-    const answer = await app.call("GET", "/healthz", { headers: { "x-request-id": "mine" } });
-    expect(answer.headers.get("x-request-id")).toMatch(/^req_[0-9a-z]{18,}$/);
+    const response = await app.call("GET", "/healthz", { headers: { "x-request-id": "mine" } });
+    expect(response.headers.get("x-request-id")).toMatch(/^req_[0-9a-z]{18,}$/);
   });
 });
 

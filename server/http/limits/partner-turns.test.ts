@@ -17,17 +17,17 @@ test("a request does not start before its partner's turn", async () => {
   app = await startTestApp({ turns });
   const list = vi.spyOn(app.sessions, "list");
   const other = await app.addPartner("other");
-  const answers = [app.call("GET", "/api/b2b/sessions"), app.call("GET", "/api/b2b/sessions", { key: other })];
+  const responses = [app.call("GET", "/api/b2b/sessions"), app.call("GET", "/api/b2b/sessions", { key: other })];
   await expect.poll(() => waiting.map(({ holder }) => holder).toSorted()).toEqual(["acme", "other"]);
   expect(list).not.toHaveBeenCalled();
   for (const { start } of waiting) start();
-  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await Promise.all(responses)).map(({ status }) => status)).toEqual([200, 200]);
 });
 
 test("a partner with too many waiting requests gets 429", async () => {
   app = await startTestApp({ turns: { enter: () => false } });
-  const answer = await app.call("GET", "/api/b2b/sessions");
-  expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "1"]);
+  const response = await app.call("GET", "/api/b2b/sessions");
+  expect([response.status, response.headers.get("retry-after")]).toEqual([429, "1"]);
 });
 
 test("probes do not wait for a turn", async () => {

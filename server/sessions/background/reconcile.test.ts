@@ -125,7 +125,7 @@ test("a sandbox without a row is stopped and kept, and its egress is closed; it 
   const { sandboxId } = session;
   await services.links
     .request(sandboxId, { method: "PUT", path: "/files/content?path=kept.txt", body: "kept" })
-    .then((answer) => answer.body.resume());
+    .then((response) => response.body.resume());
   await store.db.deleteFrom("sessions").execute();
   const condition = () => driver.inspect(sandboxId, AbortSignal.timeout(30_000));
 
@@ -206,7 +206,7 @@ test("a running session whose sandbox died is paused with the reason, and resume
   const session = await services.sessions.create(services.acme, aRequest());
   await services.links
     .request(session.sandboxId, { method: "PUT", path: "/files/content?path=kept.txt", body: "kept" })
-    .then((answer) => answer.body.resume());
+    .then((response) => response.body.resume());
   await services.driver.hibernate(session.sandboxId, AbortSignal.timeout(30_000));
   await services.reconcile.run();
   expect(await services.sessions.get("acme", session.id)).toMatchObject({ status: "paused", stopReason: "sandbox_lost" });
@@ -214,8 +214,8 @@ test("a running session whose sandbox died is paused with the reason, and resume
   expect(types.slice(-2)).toEqual(["session.failed", "session.paused"]);
   services.links.forget(session.sandboxId);
   await services.sessions.resume("acme", session.id, { autoStartAgent: false });
-  const answer = await services.links.request(session.sandboxId, { method: "GET", path: "/files/content?path=kept.txt" });
-  expect(await answer.body.reduce((text: string, chunk) => text + String(chunk), "")).toBe("kept");
+  const response = await services.links.request(session.sandboxId, { method: "GET", path: "/files/content?path=kept.txt" });
+  expect(await response.body.reduce((text: string, chunk) => text + String(chunk), "")).toBe("kept");
 });
 
 // A session whose sandbox was frozen behind the server's back, and the repair that hangs while it thaws the sandbox.

@@ -2,7 +2,7 @@ import { AppError, type SandboxId } from "@berth/contract";
 import type { OutboxEntry } from "@berth/contract/daemon-internal.ts";
 import { SECOND } from "../../clock.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
-import { readAnswerText } from "../../daemon-link/link-errors.ts";
+import { readResponseText } from "../../daemon-link/link-errors.ts";
 import { parseEnd, type ProcessEnd } from "./process-end.ts";
 
 // The daemon's outbox: what has happened in a sandbox and is not recorded yet. The daemon is untrusted: code in the sandbox may
@@ -25,7 +25,7 @@ const ANSWER_TIMEOUT_MS = 30 * SECOND;
 
 export function createOutboxLink(links: Pick<DaemonLinks, "request">): OutboxLink {
   async function call(sandboxId: SandboxId, method: "GET" | "POST", query: string, body: object | null, signal: AbortSignal, waitMs = 0) {
-    const answer = await links.request(sandboxId, {
+    const response = await links.request(sandboxId, {
       method,
       path: `/internal/outbox${query}`,
       headersTimeoutMs: ANSWER_TIMEOUT_MS + waitMs,
@@ -33,11 +33,11 @@ export function createOutboxLink(links: Pick<DaemonLinks, "request">): OutboxLin
       signal,
       ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
     });
-    const text = await readAnswerText(answer.body);
+    const text = await readResponseText(response.body);
     // The daemon of a sandbox that an earlier version has started has no outbox.
-    if (answer.status === 404) return "";
-    if (answer.status >= 300)
-      throw new AppError("sandbox_unreachable", { cause: new Error(`The outbox cannot be read: the daemon answered ${answer.status}`) });
+    if (response.status === 404) return "";
+    if (response.status >= 300)
+      throw new AppError("sandbox_unreachable", { cause: new Error(`The outbox cannot be read: the daemon answered ${response.status}`) });
     return text;
   }
 

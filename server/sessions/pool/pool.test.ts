@@ -29,8 +29,8 @@ test("a create that needs nothing special takes a warm sandbox without calling i
   await filled(services, 2);
   const { sandboxId } = await services.sessions.create(services.acme, aRequest());
   expect(starts).not.toHaveBeenCalled();
-  const answer = await services.links.request(sandboxId, { method: "POST", path: "/exec", body: '{"command":"echo $MODEL_TOKEN"}' });
-  expect(await text(answer.body)).toContain(sandboxId);
+  const response = await services.links.request(sandboxId, { method: "POST", path: "/exec", body: '{"command":"echo $MODEL_TOKEN"}' });
+  expect(await text(response.body)).toContain(sandboxId);
   expect(await services.store.db.selectFrom("events").select("type").execute()).toEqual([{ type: "session.created" }]);
   await services.sessions.create(services.acme, aRequest({ envVars: { A: "1" } }));
   expect(starts).toHaveBeenCalledOnce();

@@ -1,6 +1,6 @@
 import { AppError, type SandboxId } from "@berth/contract";
 import type { SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
-import { readAnswerText } from "../../daemon-link/link-errors.ts";
+import { readResponseText } from "../../daemon-link/link-errors.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { SECOND } from "../../clock.ts";
 import { plainText } from "../../plain-text.ts";
@@ -17,7 +17,7 @@ const ANSWER_TIMEOUT_MS = 30 * SECOND;
 
 export function createSetupLink(links: Pick<DaemonLinks, "request">): SetupLink {
   async function call(sandboxId: SandboxId, method: "GET" | "POST", query: string, body: object | null, signal: AbortSignal) {
-    const answer = await links.request(sandboxId, {
+    const response = await links.request(sandboxId, {
       method,
       path: `/internal/setup${query}`,
       headersTimeoutMs: ANSWER_TIMEOUT_MS,
@@ -25,8 +25,8 @@ export function createSetupLink(links: Pick<DaemonLinks, "request">): SetupLink 
       signal,
       ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
     });
-    const text = await readAnswerText(answer.body);
-    if (answer.status >= 300) throw unusable(`it answered ${answer.status}`);
+    const text = await readResponseText(response.body);
+    if (response.status >= 300) throw unusable(`it answered ${response.status}`);
     return text;
   }
 

@@ -91,6 +91,6 @@ test("another server finishes the change of an image, and the setup runs once", 
   await other.reconcile.finishSteps().finally(hangs.resolve);
   expect(await setupOf(services, id)).toMatchObject({ image: { name: "example.com/works", status: "used" } });
   expect(started).toEqual(["example.com/works"]);
-  const answer = await services.links.request(sandboxId, { method: "GET", path: "/files/content?path=ran" });
-  expect(await text(answer.body)).toBe("once\n");
+  const response = await services.links.request(sandboxId, { method: "GET", path: "/files/content?path=ran" });
+  expect(await text(response.body)).toBe("once\n");
 });

@@ -13,8 +13,8 @@ const deadline = () => AbortSignal.timeout(30_000);
 const LIMITS = { maxSnapshots: 100, maxSnapshotBytes: 2 ** 40, snapshotRetentionMs: null };
 
 async function run({ links }: TestSessions, sandboxId: SandboxId, command: string): Promise<string> {
-  const answer = await links.request(sandboxId, { method: "POST", path: "/exec?format=text", body: JSON.stringify({ command }) });
-  return text(answer.body);
+  const response = await links.request(sandboxId, { method: "POST", path: "/exec?format=text", body: JSON.stringify({ command }) });
+  return text(response.body);
 }
 
 async function sessionWithNote(services: TestSessions) {
