@@ -4,7 +4,7 @@ import { expect, expectTypeOf, test } from "vitest";
 import type * as contract from "@berth/contract";
 import type * as agent from "@berth/contract/agent.ts";
 import type * as daemon from "@berth/contract/daemon.ts";
-import type * as processes from "@berth/contract/processes.ts";
+import type * as processes from "@berth/contract/daemon/processes.ts";
 import type * as own from "./types/api-types.ts";
 import type * as sandbox from "./types/sandbox-types.ts";
 

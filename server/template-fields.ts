@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { AgentSpec, EgressPolicy, Template } from "@berth/contract";
-import { LANGUAGES } from "@berth/contract/languages.ts";
+import { LANGUAGES } from "@berth/contract/daemon/languages.ts";
 import Type from "typebox";
 import { Value } from "typebox/value";
 import type { GivenAgent } from "./agents/catalogue.ts";

@@ -4,7 +4,7 @@ import { EXAMPLES } from "../routes/examples.ts";
 import type { Route } from "../routes/route.ts";
 import { commonErrors, ROUTES, SANDBOX_ERRORS } from "../routes/routes.ts";
 import { SANDBOX_ROUTES } from "../routes/sandbox-routes.ts";
-import { SandboxError } from "../schemas/sandbox.ts";
+import { SandboxError } from "../schemas/sandbox/sandbox.ts";
 import { CreateSession, ErrorBody } from "../schemas/session.ts";
 
 // Derives the OpenAPI 3.1 description from the routes, the schemas and the table of errors.

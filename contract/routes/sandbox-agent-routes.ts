@@ -8,7 +8,7 @@ import {
   PermissionAnswer,
   PromptRequest,
   StoredImage,
-} from "../schemas/sandbox-agent.ts";
+} from "../schemas/sandbox/sandbox-agent.ts";
 import { route, type Route } from "./route.ts";
 
 const AGENT = "/sandboxes/{sandboxId}/agent";

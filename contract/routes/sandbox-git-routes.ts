@@ -13,7 +13,7 @@ import {
   GitStatus,
   SwitchBranch,
   SyncRequest,
-} from "../schemas/sandbox-git.ts";
+} from "../schemas/sandbox/sandbox-git.ts";
 import { header, query, route, type Route } from "./route.ts";
 
 const GIT = "/sandboxes/{sandboxId}/git";

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import type { ErrorCode } from "../errors.ts";
-import { Process, ProcessEvent, ProcessList, ResizeProcess, SignalProcess, StartProcess } from "../schemas/sandbox-process.ts";
+import { Process, ProcessEvent, ProcessList, ResizeProcess, SignalProcess, StartProcess } from "../schemas/sandbox/sandbox-process.ts";
 import { header, query, route, type Route } from "./route.ts";
 
 const PROCESSES = "/sandboxes/{sandboxId}/processes";

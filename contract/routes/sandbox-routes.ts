@@ -20,7 +20,7 @@ import {
   TrashedFiles,
   TrashRequest,
   WrittenFile,
-} from "../schemas/sandbox.ts";
+} from "../schemas/sandbox/sandbox.ts";
 import { header, query, route, type Route } from "./route.ts";
 import { AGENT_ROUTES } from "./sandbox-agent-routes.ts";
 import { GIT_ROUTES } from "./sandbox-git-routes.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { LanguageServerProgram } from "@berth/contract/daemon-internal.ts";
-import type { Language } from "@berth/contract/languages.ts";
+import type { Language } from "@berth/contract/daemon/languages.ts";
 import { isProgram } from "../programs/is-program.ts";
 
 // The language servers that Berth knows. Those for TypeScript and Python come with Berth; the others are used if they are

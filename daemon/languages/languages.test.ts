@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { WebSocket } from "ws";
 import { CLOSE } from "@berth/contract/daemon.ts";
-import type { LanguageServer } from "@berth/contract/languages.ts";
+import type { LanguageServer } from "@berth/contract/daemon/languages.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 let daemon: TestDaemon;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CLOSE } from "@berth/contract/daemon.ts";
-import type { LanguageServer } from "@berth/contract/languages.ts";
+import type { LanguageServer } from "@berth/contract/daemon/languages.ts";
 import type { WebSocket } from "ws";
 import type { Environment } from "../programs/environment.ts";
 import { findServer } from "./catalogue.ts";

@@ -1,4 +1,4 @@
-import type { ProcessStream } from "@berth/contract/processes.ts";
+import type { ProcessStream } from "@berth/contract/daemon/processes.ts";
 
 // The last part of a program's output, in the order of its arrival. Offsets count from the start of the output, or from the start of one
 // of its streams.

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { ProcessEvent, ProcessStream } from "@berth/contract/processes.ts";
+import type { ProcessEvent, ProcessStream } from "@berth/contract/daemon/processes.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Call } from "../http/route.ts";
 import type { LiveProcess } from "./process.ts";

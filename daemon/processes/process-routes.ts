@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { AppError } from "@berth/contract/errors.ts";
-import { OUTPUT_HEADERS, type ProcessStream } from "@berth/contract/processes.ts";
+import { OUTPUT_HEADERS, type ProcessStream } from "@berth/contract/daemon/processes.ts";
 import { readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";

@@ -1,4 +1,4 @@
-import type { Process, ProcessStream } from "@berth/contract/processes.ts";
+import type { Process, ProcessStream } from "@berth/contract/daemon/processes.ts";
 import { afterRunningTime } from "../io/running-time.ts";
 import { createOutputLog, type OutputLog } from "./output-log.ts";
 import { type Running, type RunningOptions, startRunning } from "../programs/running.ts";

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OutboxEntry } from "@berth/contract/daemon-internal.ts";
-import { OUTPUT_HEADERS, type Process, type StartProcess } from "@berth/contract/processes.ts";
+import { OUTPUT_HEADERS, type Process, type StartProcess } from "@berth/contract/daemon/processes.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 let daemon: TestDaemon;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Process } from "@berth/contract/processes.ts";
+import type { Process } from "@berth/contract/daemon/processes.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import type { Pauses } from "../http/pauses.ts";
 import type { Environment } from "../programs/environment.ts";

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Process } from "@berth/contract/processes.ts";
+import type { Process } from "@berth/contract/daemon/processes.ts";
 import { listNames } from "../io/read-or-empty.ts";
 import { replaceFile } from "../io/replace-file.ts";
 

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { ProcessStream } from "@berth/contract/processes.ts";
+import type { ProcessStream } from "@berth/contract/daemon/processes.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { systemCode } from "../http/errors.ts";
 import { openPty, signalName } from "./pty.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EventList, Session } from "@berth/contract";
-import type { Process } from "@berth/contract/processes.ts";
+import type { Process } from "@berth/contract/daemon/processes.ts";
 import { createBerth, type Berth as Client } from "../../client/index.ts";
 import { startBerth, type Berth as Server } from "../support/servers/berth.ts";
 import { runCli } from "../support/servers/cli.ts";

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session, SessionList, SessionStatus, Volume } from "@berth/contract";
-import type { Process } from "@berth/contract/processes.ts";
+import type { Process } from "@berth/contract/daemon/processes.ts";
 import type { Api } from "../support/servers/api.ts";
 import type { ImageWorld } from "./images.ts";
 import { createSnapshotLedger } from "./snapshot-ledger.ts";

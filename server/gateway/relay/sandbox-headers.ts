@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { OUTPUT_HEADERS } from "@berth/contract/processes.ts";
+import { OUTPUT_HEADERS } from "@berth/contract/daemon/processes.ts";
 import { NAME_HEADER, ROLE_HEADER, type Visitor } from "@berth/contract/visitor.ts";
 
 // The headers that the relay passes between a caller and a daemon. Both are allowlists: the caller's keys and cookies never

@@ -1,6 +1,6 @@
 import { hoverTooltips, LSPClient, signatureHelp } from "@codemirror/lsp-client";
 import type { Extension, Text } from "@codemirror/state";
-import type { Language, LanguageServer } from "@berth/contract/languages.ts";
+import type { Language, LanguageServer } from "@berth/contract/daemon/languages.ts";
 import DOMPurify from "dompurify";
 import { EditorView } from "@codemirror/view";
 import { languageCommands } from "./commands/extension.ts";

@@ -1,4 +1,4 @@
-import type { Language } from "@berth/contract/languages.ts";
+import type { Language } from "@berth/contract/daemon/languages.ts";
 import { openClient, type ClientDeps, type LanguageClient } from "./client.ts";
 
 // Do not ask for a server again sooner than this, if there was none.

@@ -1,4 +1,4 @@
-import { LANGUAGES } from "@berth/contract/languages.ts";
+import { LANGUAGES } from "@berth/contract/daemon/languages.ts";
 import { expect, test } from "vitest";
 import { fileLanguage } from "./file-language.ts";
 

@@ -1,4 +1,4 @@
-import type { Language } from "@berth/contract/languages.ts";
+import type { Language } from "@berth/contract/daemon/languages.ts";
 import { extensionOf, nameOf } from "../../text/paths.ts";
 
 // The language whose server understands a file, and the name of the file's own language in the protocol.

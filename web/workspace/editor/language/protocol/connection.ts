@@ -1,5 +1,5 @@
 import { CLOSE } from "@berth/contract/daemon.ts";
-import type { Language, LanguageServer } from "@berth/contract/languages.ts";
+import type { Language, LanguageServer } from "@berth/contract/daemon/languages.ts";
 import { createBackoff } from "../../../connection/backoff.ts";
 import { connectSocket } from "../../../connection/socket.ts";
 import type { Uses } from "../../../actions/actions.ts";

@@ -2,17 +2,17 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Static, TSchema } from "typebox";
 import { expect, test } from "vitest";
-import type * as agent from "../agent.ts";
-import type * as daemon from "../daemon.ts";
-import type * as git from "../git.ts";
-import type * as processes from "../processes.ts";
-import { SANDBOX_ROUTES } from "../routes/sandbox-routes.ts";
+import type * as agent from "../../agent.ts";
+import type * as daemon from "../../daemon.ts";
+import type * as git from "../../git.ts";
+import type * as processes from "../../daemon/processes.ts";
+import { SANDBOX_ROUTES } from "../../routes/sandbox-routes.ts";
 import type * as agentSchemas from "./sandbox-agent.ts";
 import type * as gitSchemas from "./sandbox-git.ts";
 import type * as processSchemas from "./sandbox-process.ts";
 import type * as schemas from "./sandbox.ts";
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../../..");
 
 test("the description has every route of the daemon that callers can reach, and no other", () => {
   const sources = globSync("daemon/**/*.ts", { cwd: root, exclude: ["**/*.test.ts", "**/dist/**", "**/node_modules/**", "**/testing/**"] });
