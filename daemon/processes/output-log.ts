@@ -13,8 +13,10 @@ export interface OutputLog {
   read(offset: number): { stream: ProcessStream; offset: number; bytes: Uint8Array } | null;
   // All that is kept of one stream from `offset`, or of both.
   collect(stream: ProcessStream | null, offset: number): Collected;
-  // Forgets the oldest output.
+  // Forgets the oldest part of the output.
   drop(): void;
+  // Forgets all of it.
+  clear(): void;
 }
 
 export interface Collected {
@@ -29,7 +31,7 @@ interface Block {
   // The offsets of its first byte.
   at: number;
   streamAt: number;
-  memory: Uint8Array;
+  memory: Uint8Array<ArrayBuffer>;
   length: number;
 }
 
@@ -72,6 +74,9 @@ export function createOutputLog(maxSize: number, startOffset = 0): OutputLog {
       if (!block || from >= block.at + block.length) return null;
       return { stream: block.stream, offset: from, bytes: block.memory.subarray(from - block.at, block.length) };
     },
+    clear() {
+      while (blocks.length > 0) log.drop();
+    },
     collect(stream, offset) {
       const kept = blocks.filter((block) => stream === null || block.stream === stream);
       const placeOf = (block: Block) => (stream === null ? block.at : block.streamAt);
@@ -81,8 +86,11 @@ export function createOutputLog(maxSize: number, startOffset = 0): OutputLog {
       return { bytes: Buffer.concat(parts), offset: from, dropped };
     },
     drop() {
-      const [first] = blocks.splice(0, 1);
-      if (first) size -= first.memory.length + BLOCK_OVERHEAD_BYTES;
+      const first = blocks.shift();
+      if (!first) return;
+      size -= first.memory.length + BLOCK_OVERHEAD_BYTES;
+      // Frees the memory now. V8 collects buffers late, because it sees only their small heads.
+      first.memory.buffer.transfer(0);
     },
   };
   return log;
@@ -92,7 +100,7 @@ export function createOutputLog(maxSize: number, startOffset = 0): OutputLog {
     const last = blocks.at(-1);
     if (last?.stream === stream && last.length < last.memory.length) return last;
     const grown = last?.stream === stream ? last.memory.length * 2 : MIN_BLOCK_BYTES;
-    const memory = Buffer.allocUnsafeSlow(Math.min(MAX_BLOCK_BYTES, Math.max(grown, wanted)));
+    const memory = new Uint8Array(Math.min(MAX_BLOCK_BYTES, Math.max(grown, wanted)));
     const block = { stream, at: end, streamAt: ends[stream], memory, length: 0 };
     blocks.push(block);
     size += memory.length + BLOCK_OVERHEAD_BYTES;

@@ -122,6 +122,7 @@ export function createProcesses({ environment, workspace, pauses, outbox, folder
   }
 
   function forget(id: string): void {
+    processes.get(id)?.log.clear();
     processes.delete(id);
     saved.remove(id);
   }

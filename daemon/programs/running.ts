@@ -50,7 +50,12 @@ function startOnPty({ words, cwd, env, onOutput, onExit }: RunningOptions, size:
 
 async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOptions): Promise<Running> {
   const program = startProgram(words, { cwd, env });
-  for (const stream of ["stdout", "stderr"] as const) program[stream].on("data", (chunk: Buffer) => onOutput(stream, chunk));
+  for (const stream of ["stdout", "stderr"] as const)
+    program[stream].on("data", (chunk: Buffer<ArrayBuffer>) => {
+      onOutput(stream, chunk);
+      // Frees the memory now. V8 collects buffers late, because it sees only their small heads.
+      if (chunk.length === chunk.buffer.byteLength) chunk.buffer.transfer(0);
+    });
   onceOver(program, () => onExit(program.exitCode, program.signalCode));
   try {
     await once(program, "spawn");
