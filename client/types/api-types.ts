@@ -304,7 +304,7 @@ export interface Delivery {
 
 // One host that a sandbox reached, or tried to.
 export interface EgressHost {
-  // `*` stands for all further ones, after 200 hosts of a session.
+  // After 200 hosts of a session, `*` stands for all others.
   host: string;
   port: number;
   outcome: "allowed" | "refused" | "unreachable";

@@ -15,7 +15,7 @@ const DEFAULT_DAYS = 30;
 export const GROUPS_ALLOWED = `one or more of ${USAGE_GROUPS.join(", ")}, separated by commas, each once`;
 export const DAY_ALLOWED = "a day, such as 2030-01-31";
 
-// By default the last 30 days, today included.
+// The default is the last 30 days, today included.
 export function daysOf({ fromDay, toDay }: { fromDay?: number | undefined; toDay?: number | undefined }, nowMs: number) {
   const end = toDay ?? nextDay(dayOf(nowMs));
   return { fromDay: fromDay ?? end - DEFAULT_DAYS * DAY, toDay: end };

@@ -31,7 +31,7 @@ export interface TestedEngine {
 
 export interface JourneyOptions {
   freezes: boolean;
-  // Besides the default image: one that works, and one that does not. Absent: only the default image can be used.
+  // An image that works and one that does not, besides the default image. Absent if only the default image can be used.
   images?: { works: string; fails: string };
   missing?: Missing;
   // A variant of an engine whose other journeys are complete. It runs only the journeys in which variants differ, unless

@@ -20,7 +20,7 @@ export function mountSmallDisk(mib: number): SmallDisk {
   const image = `${mkdtempSync(join(tmpdir(), "berth-disk-"))}.img`;
   const folder = image.replace(/\.img$/, "");
   execFileSync("truncate", ["-s", `${mib}M`, image]);
-  // Without the blocks that only root may use: other programs of the host may run as root too.
+  // The disk has no blocks for root alone, because other programs of the host may run as root too.
   execFileSync("mkfs.ext4", ["-q", "-m", "0", image]);
   execFileSync("mount", ["-o", "loop", image, folder]);
   const filler = join(folder, "filler");

@@ -9,7 +9,7 @@ export interface WarmShares {
   take(template: string, partnerId: string): void;
   // The create found none.
   release(template: string, partnerId: string): void;
-  // How many warm sandboxes are kept for other partners: this one may take another only if there are more.
+  // How many warm sandboxes are kept for other partners. This partner may take one only if there are more.
   keptFrom(template: string, partnerId: string, target: number): number;
   // The pool has replaced one that was taken.
   replaced(template: string): void;

@@ -3,7 +3,7 @@ const MAX_SIDE = 1568;
 const MAX_BYTES = 1024 * 1024;
 const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-// An image that an agent accepts: of a common type, and not larger than useful.
+// Makes an image that an agent accepts: it has a common type and is not larger than useful.
 export async function scaleImage(file: Blob): Promise<Blob> {
   const bitmap = await createImageBitmap(file).catch(() => {
     throw new Error("The browser cannot read this image");
