@@ -1,24 +1,10 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { build } from "vite";
+import { expect, test } from "vitest";
 
-const root = join(import.meta.dirname, "..");
-let outDir: string;
-
-beforeAll(async () => {
-  outDir = await mkdtemp(join(tmpdir(), "berth-web-"));
-  // Vitest sets another NODE_ENV, which would include React's development checks.
-  vi.stubEnv("NODE_ENV", "production");
-  await build({ root, logLevel: "error", build: { outDir, emptyOutDir: true } });
-});
-
-afterAll(async () => {
-  vi.unstubAllEnvs();
-  await rm(outDir, { recursive: true, force: true });
-});
+// The page that the server serves. `npm test` builds it first.
+const outDir = join(import.meta.dirname, "../dist");
 
 // The files that load before anything is shown. The page also preloads lazy chunks, which do not count.
 async function initialFiles(): Promise<string[]> {
