@@ -35,7 +35,7 @@ export default defineConfig({
           groups: [
             {
               name: "shell",
-              test: /preload-helper|modulepreload-polyfill|\/node_modules\/(react|react-dom|scheduler|zustand)\/|createLucideIcon|icons\/anchor|\/(parts\/logo|browser\/use-visible-range|browser\/media-query|state\/context|text\/paths|state\/page\/(layout|tab|editor-groups?)|browser\/load-module|browser\/first-text)\.tsx?/,
+              test: /preload-helper|modulepreload-polyfill|\/node_modules\/(react|react-dom|scheduler|zustand)\/|createLucideIcon|icons\/anchor|\/(parts\/logo|browser\/use-visible-range|browser\/media-query|state\/context|text\/paths|state\/page\/layout|browser\/load-module|browser\/first-text)\.tsx?/,
             },
             { name: "code", test: /\/node_modules\/(@codemirror\/(state|view|language)|@lezer\/(common|highlight))\/|\/editor\/code\// },
           ],

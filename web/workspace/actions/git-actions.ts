@@ -3,9 +3,8 @@ import { useMemo } from "react";
 import { ApiError } from "../connection/api.ts";
 import { formatAge } from "../text/age.ts";
 import { nameOf } from "../text/paths.ts";
-import { decodeText } from "../text/encoding.ts";
 import { findConflicts } from "../text/conflicts.ts";
-import { MAX_TEXT_BYTES } from "../state/documents/content.ts";
+import { readText } from "../state/documents/read-text.ts";
 import { revisionsTab } from "../state/tabs/tab.ts";
 import { usePage, useSandbox, useSession } from "../state/context.ts";
 import { useActions, type Uses } from "./actions.ts";
@@ -59,9 +58,7 @@ export function createGitActions({ dialogs, documents, notices, picker, api, git
 
   // The line of the first conflict in a file; null if there is none, or if it has no text.
   async function firstConflict(path: string): Promise<number | null> {
-    const read = async () => (await api.readFile(path, MAX_TEXT_BYTES)).bytes;
-    const bytes = documents.documentAt(path) ? null : await read().catch(() => null);
-    const text = documents.documentAt(path) ? documents.textOf(path) : bytes && decodeText(bytes)?.text;
+    const text = await readText({ api, documents }, path);
     return findConflicts(text?.split("\n") ?? [])[0]?.start ?? null;
   }
 

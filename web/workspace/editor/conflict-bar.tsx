@@ -1,5 +1,6 @@
 import "../styles/editor/conflict-bar.css";
-import { CircleAlert, TriangleAlert } from "lucide-react";
+import { CircleAlert, TriangleAlert, type LucideIcon } from "lucide-react";
+import type { ReactNode } from "react";
 import { usePage, usePageState } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
 import { tabFor } from "../state/tabs/tab.ts";
@@ -16,56 +17,33 @@ export default function ConflictBar({ doc }: { doc: TextDocument }) {
 export function ChangedOnDisk({ path, comparing = false }: { path: string; comparing?: boolean }) {
   const { documents, layout } = usePage();
   const closeComparison = () => layout.dropTab(`compare:${path}`);
-  const keepMine = async () => {
-    await documents.keepMine(path);
+  const keepMine = () => void documents.keepMine(path).then(closeComparison);
+  const takeTheirs = () => {
+    documents.takeTheirs(path);
     closeComparison();
   };
   return (
-    <div className="bar" role="alert">
-      <TriangleAlert size={16} />
+    <Bar icon={TriangleAlert}>
       <p>{nameOf(path)} was changed by someone else while you were editing it. Choose which version to keep.</p>
-      {!comparing && (
-        <button type="button" className="button small" onClick={() => layout.openTab(tabFor("compare", path))}>
-          Compare
-        </button>
-      )}
-      <button type="button" className="button small" onClick={() => void keepMine()}>
-        Keep mine
-      </button>
-      <button
-        type="button"
-        className="button small"
-        onClick={() => {
-          documents.takeTheirs(path);
-          closeComparison();
-        }}
-      >
-        Take theirs
-      </button>
-    </div>
+      {!comparing && <Choice label="Compare" choose={() => layout.openTab(tabFor("compare", path))} />}
+      <Choice label="Keep mine" choose={keepMine} />
+      <Choice label="Take theirs" choose={takeTheirs} />
+    </Bar>
   );
 }
 
 function DeletedOnDisk({ path }: { path: string }) {
-  const page = usePage();
+  const { documents, layout } = usePage();
+  const closeFile = () => {
+    layout.dropTab(`file:${path}`);
+    documents.close(path);
+  };
   return (
-    <div className="bar" role="alert">
-      <TriangleAlert size={16} />
+    <Bar icon={TriangleAlert}>
       <p>{nameOf(path)} was deleted on disk. You can still save the text you have open.</p>
-      <button type="button" className="button small" onClick={() => void page.documents.save(path)}>
-        Save again
-      </button>
-      <button
-        type="button"
-        className="button small"
-        onClick={() => {
-          page.layout.dropTab(`file:${path}`);
-          page.documents.close(path);
-        }}
-      >
-        Close
-      </button>
-    </div>
+      <Choice label="Save again" choose={() => void documents.save(path)} />
+      <Choice label="Close" choose={closeFile} />
+    </Bar>
   );
 }
 
@@ -73,14 +51,24 @@ function NotSaved({ path, reason }: { path: string; reason: string }) {
   const { documents } = usePage();
   const autosave = usePageState("preferences", (state) => state.autosave);
   return (
-    <div className="bar bad" role="alert">
-      <CircleAlert size={16} />
+    <Bar icon={CircleAlert} className="bar bad">
       <p>
         Not saved: {reason}. Your text is kept in this browser.{autosave && " Autosave will try again."}
       </p>
-      <button type="button" className="button small" onClick={() => void documents.save(path)}>
-        {autosave ? "Try now" : "Try again"}
-      </button>
-    </div>
+      <Choice label={autosave ? "Try now" : "Try again"} choose={() => void documents.save(path)} />
+    </Bar>
   );
 }
+
+const Bar = ({ icon: Icon, className = "bar", children }: { icon: LucideIcon; className?: string; children: ReactNode }) => (
+  <div className={className} role="alert">
+    <Icon size={16} />
+    {children}
+  </div>
+);
+
+const Choice = ({ label, choose }: { label: string; choose: () => void }) => (
+  <button type="button" className="button small" onClick={choose}>
+    {label}
+  </button>
+);

@@ -41,7 +41,7 @@ const mix = (colour: string, towards: number, share: number): string =>
     .join("")}`;
 
 // Gives the page the partner's accent colour, adapted to the theme.
-export function applyAccent(session: Session, { preferences }: Pick<Page, "preferences">): void {
+export function applyAccent(session: Pick<Session, "store">, { preferences }: Pick<Page, "preferences">): void {
   const { dataset, style } = document.documentElement;
   const apply = () => {
     const colour = session.store.getState().session?.branding.accent ?? null;

@@ -1,5 +1,5 @@
+import { SESSION_ELEMENT, type WorkspaceSession } from "@berth/contract/workspace.ts";
 import type { Api } from "../connection/api.ts";
-import { readEmbeddedSession } from "./session/embedded-session.ts";
 import { createResume, resumeWhenSeen } from "./session/resume.ts";
 import { createSessionStore } from "./session/session-store.ts";
 
@@ -22,4 +22,10 @@ export function createSession(api: Api) {
     settingsOwner: (mayEdit && embedded?.settingsOwner) || "unknown",
     visitorName: () => status.store.getState().session?.visitor.displayName,
   };
+}
+
+// The session that the server embedded in this page. Null if the page came from Vite's development server.
+function readEmbeddedSession(): WorkspaceSession | null {
+  const text = document.getElementById(SESSION_ELEMENT)?.textContent;
+  return text ? (JSON.parse(text) as WorkspaceSession) : null;
 }

@@ -2,9 +2,8 @@ import type { PortList, SandboxEvent } from "@berth/contract/daemon.ts";
 import { followSession } from "../connection/session-stream.ts";
 import { connectSocket } from "../connection/socket.ts";
 import { applyAccent } from "./accent.ts";
-import { loadInitialView } from "./initial-load.ts";
 import type { Page } from "./page.ts";
-import type { Sandbox } from "./sandbox.ts";
+import { loadInitialView, type Sandbox } from "./sandbox.ts";
 import type { Session } from "./session.ts";
 import { createSettingsSync } from "./settings/sync.ts";
 

@@ -1,14 +1,14 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { Unicode11Addon } from "@xterm/addon-unicode11";
 import { WebLinksAddon } from "@xterm/addon-web-links";
-import { Terminal as Xterm, type ITheme } from "@xterm/xterm";
+import { Terminal as Xterm, type ITerminalOptions, type ITheme } from "@xterm/xterm";
 import { matchesShortcut } from "../browser/shortcuts.ts";
 import { copyText } from "../browser/clipboard.ts";
 import type { Uses } from "../actions/actions.ts";
 import { findText, nextMatch, type FindDirection } from "./output/buffer-text.ts";
 import { fileLinkProvider, openHiddenUrl, openUrl } from "./output/terminal-links.ts";
 import { createGpuRenderer } from "./gpu-renderer.ts";
-import { screenOptions } from "./screen-options.ts";
+import type { PreferencesState } from "../state/page/preferences.ts";
 import { bytesOf, withControl, type TouchKey } from "./output/key-bytes.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 
@@ -240,5 +240,19 @@ function readTheme(): ITheme {
     cursor: variable("caret"),
     cursorAccent: variable("page"),
     selectionBackground: variable("selection"),
+  };
+}
+
+// The options of a terminal's screen that follow the personal settings.
+function screenOptions(preferences: PreferencesState): ITerminalOptions {
+  const { terminalFontFamily, terminalFontSize, cursorBlink, cursorStyle, scrollback, spokenTerminals } = preferences;
+  const fallback = getComputedStyle(document.documentElement).getPropertyValue("--mono");
+  return {
+    cursorBlink,
+    cursorStyle,
+    fontFamily: terminalFontFamily.trim() === "" ? fallback : `${terminalFontFamily}, ${fallback}`,
+    fontSize: terminalFontSize,
+    scrollback,
+    screenReaderMode: spokenTerminals,
   };
 }

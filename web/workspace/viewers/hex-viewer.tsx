@@ -37,7 +37,7 @@ export default function HexViewer({ path, size }: { path: string; size: number }
   return (
     <div className="viewer">
       <div className="viewer-bar">
-        <span className="grow muted">
+        <span className="grow muted truncate">
           Bytes of a file that is not a text ({formatBytes(size)}
           {size > MAX_BYTES && `, the first ${formatBytes(MAX_BYTES)} are shown`})
         </span>

@@ -61,7 +61,7 @@ export default function ImageViewer({ name, src, size, children }: ImageViewerPr
         <button type="button" className="button small" onClick={() => setZoom(1)}>
           {zoom === null ? "100 %" : `${Math.round(zoom * 100)} %`}
         </button>
-        <span className="muted">
+        <span className="grow muted truncate">
           {pixels && `${pixels.width} × ${pixels.height} pixels, `}
           {formatBytes(size)}
         </span>

@@ -24,7 +24,7 @@ export default function PdfViewer({ path, version, size }: PdfViewerProps) {
   return (
     <div className="viewer">
       <div className="viewer-bar">
-        <span className="grow muted">PDF, {formatBytes(size)}</span>
+        <span className="grow muted truncate">PDF, {formatBytes(size)}</span>
         <DownloadButton path={path} />
       </div>
       {url === null ? (

@@ -25,7 +25,7 @@ export default function TableViewer({ name, text, children }: { name: string; te
   return (
     <div className="viewer">
       <div className="viewer-bar">
-        <span className="muted">
+        <span className="grow muted truncate">
           {body.length.toLocaleString("en")} rows, {columns.count} columns
         </span>
         {children}

@@ -2,12 +2,11 @@ import { ArrowUp, ImagePlus, ListEnd, Square } from "lucide-react";
 import { useEffect, useRef, type FormEvent } from "react";
 import { usePage, usePageState } from "../../state/context.ts";
 import { useAgent, useAgentState } from "../../state/use-agent.ts";
-import { AllowedTools } from "./allowed-tools.tsx";
 import { Attachments } from "./attachments.tsx";
 import { Choices } from "./choices.tsx";
 import { EditingNote } from "./editing-note.tsx";
 import { MessageBox } from "./message-box.tsx";
-import { QueueList } from "./queue-list.tsx";
+import { AllowedTools, QueueList } from "./queue-list.tsx";
 import { scaleImage } from "./scale-image.ts";
 import { describeUsage } from "./usage.ts";
 

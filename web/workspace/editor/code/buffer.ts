@@ -11,11 +11,11 @@ import {
 } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
-import type { EditorBuffer, Sharing, TextReplacement } from "../../state/documents/open-files.ts";
+import type { EditorBuffer, Sharing } from "../../state/documents/open-files.ts";
 import { visit } from "../../state/tabs/places.ts";
 import { configuredIndentation, indentation } from "../indentation/extension.ts";
 import { languageSupport, type SupportDeps } from "../language/support.ts";
-import { smallestChange } from "../language/protocol/smallest-change.ts";
+import { offsetAt, smallestChange } from "../language/protocol/smallest-change.ts";
 import { hasLongLine } from "./long-lines.ts";
 import { createSharedViews, isCopied } from "./shared-views.ts";
 import {
@@ -116,23 +116,14 @@ function createBuffer(deps: BufferDeps, firstPath: string): CodeBuffer {
     },
     replace(parts) {
       const { doc } = views.state();
-      const offset = ({ line, character }: TextReplacement["start"]) => {
-        if (line >= doc.lines) return doc.length;
-        const at = doc.line(line + 1);
-        return Math.min(at.from + character, at.to);
-      };
-      views.change({
-        changes: parts.map(({ start, end, text: insert }) => ({ from: offset(start), to: offset(end), insert })),
-        userEvent: "input.replace",
-      });
-      // No view reports the edit of a text that is not on screen.
-      documents.edited(path, { differs: saved === null || !views.state().doc.eq(saved) });
+      const changes = parts.map(({ start, end, text: insert }) => ({ from: offsetAt(doc, start), to: offsetAt(doc, end), insert }));
+      views.change({ changes, userEvent: "input.replace" });
+      reportEdit();
     },
     edit(next) {
       const state = views.state();
       views.change({ changes: smallestChange(state.doc, state.toText(next)), userEvent: "input.replace" });
-      // A text that no editor shows reports no edits.
-      documents.edited(path, { differs: saved === null || !views.state().doc.eq(saved) });
+      reportEdit();
     },
     savedAs(onDisk) {
       const state = views.state();
@@ -187,7 +178,11 @@ function createBuffer(deps: BufferDeps, firstPath: string): CodeBuffer {
     if (changes.empty) return;
     const annotations = [Transaction.addToHistory.of(!byOther), Transaction.remote.of(byOther)];
     views.change({ changes, annotations, ...(byOther ? {} : { userEvent: "input.merge" }) });
-    // No view reports the edit of a text that is not on screen.
+    reportEdit({ byOther });
+  }
+
+  // No view reports the edit of a text that is not on screen.
+  function reportEdit({ byOther = false } = {}): void {
     documents.edited(path, { differs: saved === null || !views.state().doc.eq(saved), byOther });
   }
 

@@ -23,7 +23,7 @@ import { foldAll, foldCode, unfoldAll, unfoldCode } from "@codemirror/language";
 import { findNext, findPrevious, selectNextOccurrence, selectSelectionMatches } from "@codemirror/search";
 import { EditorSelection } from "@codemirror/state";
 import type { Command, EditorView, KeyBinding } from "@codemirror/view";
-import type { EditorCommand } from "../../state/tabs/active-editor.ts";
+import type { EditorCommand } from "../../state/tabs/editor-commands.ts";
 import { conflictActions, type ConflictActions } from "../conflicts/actions.ts";
 import { openFind, openReplace } from "../find/find-commands.ts";
 

@@ -1,5 +1,5 @@
-import { Columns2, Eye } from "lucide-react";
-import { lazy, Suspense, useEffect, useState, type KeyboardEvent, type RefObject } from "react";
+import { ChevronDown, Columns2, Eye } from "lucide-react";
+import { lazy, Suspense, useEffect, useState, type KeyboardEvent, type MouseEvent, type RefObject } from "react";
 import { loadModule } from "../../browser/load-module.ts";
 import { formatShortcut } from "../../browser/shortcuts.ts";
 import { useIsNarrowScreen } from "../../browser/media-query.ts";
@@ -11,10 +11,10 @@ import { useActions } from "../../actions/actions.ts";
 import { activeTabIn, type EditorGroup } from "../../state/tabs/editor-group.ts";
 import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
 import type { Tab } from "../../state/tabs/tab.ts";
-import { AllTabsButton } from "./all-tabs-button.tsx";
 import { TabButton } from "./tab-button.tsx";
 import { useTabDrop } from "./use-tab-drop.ts";
 
+const AllTabsMenu = lazy(() => loadModule(() => import("./all-tabs-menu.tsx")));
 const TabMenu = lazy(() => loadModule(() => import("./tab-menu.tsx")));
 
 export function TabBar({ group, label }: { group: EditorGroup; label: string }) {
@@ -72,4 +72,21 @@ function useOverflow(element: RefObject<HTMLElement | null>, content: unknown): 
     return () => observer.disconnect();
   }, [element, content]);
   return overflows;
+}
+
+// A menu of the tabs in every group, for those that are scrolled out of view.
+function AllTabsButton() {
+  const [at, setAt] = useState<{ x: number; y: number } | null>(null);
+  const showMenu = (event: MouseEvent<HTMLElement>) => {
+    const { right, bottom } = event.currentTarget.getBoundingClientRect();
+    setAt({ x: right, y: bottom });
+  };
+  return (
+    <>
+      <IconButton label="All open tabs" aria-haspopup="menu" aria-expanded={at !== null} onClick={showMenu}>
+        <ChevronDown size={15} />
+      </IconButton>
+      <Suspense>{at && <AllTabsMenu at={at} onClose={() => setAt(null)} />}</Suspense>
+    </>
+  );
 }

@@ -13,7 +13,6 @@ import { gitCommands } from "./git-commands.ts";
 import { tabCommands } from "./tab-commands.ts";
 import { chooseUpload } from "../../files/uploads.ts";
 import { createEditorCommands, createLanguageCommands } from "./editor-commands.ts";
-import { isViewerCommand } from "./viewer-commands.ts";
 
 // All commands, in the order of the palette. A command without a title is only a second shortcut.
 export function createCommands(page: Page, sandbox: Sandbox, session: Session, actions: Actions): Command[] {
@@ -121,3 +120,16 @@ export function createCommands(page: Page, sandbox: Sandbox, session: Session, a
   ];
   return session.mayEdit ? all : all.filter(isViewerCommand);
 }
+
+// The commands of a viewer, who changes nothing. A new command is not among them until it is listed here.
+const VIEWER_COMMANDS = new Set(
+  [
+    "files.open tree.refresh tree.collapse palette palette.f1 line.open symbols.open file.reveal markdown.preview download wrap spoken settings shortcuts keymap.vim",
+    "view.files view.search view.changes view.problems view.ports view.agent view.side view.terminals view.terminals.tick terminal.find git.history git.blame",
+    "settings.json theme.system theme.light theme.dark editor.find editor.findNext editor.findPrevious editor.selectNextOccurrence",
+    "editor.selectAllOccurrences editor.addCursorAbove editor.addCursorBelow editor.selectLine editor.expandSelection editor.undoSelection",
+    "editor.matchingBracket editor.fold editor.unfold editor.foldAll editor.unfoldAll editor.nextChange editor.previousChange editor.nextConflict",
+  ].flatMap((ids) => ids.split(" ")),
+);
+
+const isViewerCommand = ({ id }: Command): boolean => /^(tab|group)\./.test(id) || VIEWER_COMMANDS.has(id);

@@ -1,4 +1,5 @@
 import type { TextLocation } from "./cursor.ts";
+import type { EditorCommand, LanguageCommand } from "./editor-commands.ts";
 
 // A named part of a file, such as a function or a heading.
 export interface DocumentSymbol extends TextLocation {
@@ -7,57 +8,6 @@ export interface DocumentSymbol extends TextLocation {
   // How many other symbols contain it.
   depth: number;
 }
-
-// The commands of a text editor. The editor's own chunk carries them out.
-export type EditorCommand =
-  | "find"
-  | "replace"
-  | "findNext"
-  | "findPrevious"
-  | "selectNextOccurrence"
-  | "selectAllOccurrences"
-  | "addCursorAbove"
-  | "addCursorBelow"
-  | "selectLine"
-  | "expandSelection"
-  | "undoSelection"
-  | "undo"
-  | "redo"
-  | "toggleComment"
-  | "toggleBlockComment"
-  | "moveLineUp"
-  | "moveLineDown"
-  | "copyLineUp"
-  | "copyLineDown"
-  | "deleteLine"
-  | "insertLineBelow"
-  | "insertLineAbove"
-  | "indent"
-  | "outdent"
-  | "matchingBracket"
-  | "suggest"
-  | "fold"
-  | "unfold"
-  | "foldAll"
-  | "unfoldAll"
-  | "nextChange"
-  | "previousChange"
-  | ConflictCommand;
-
-// The commands of a text with merge conflicts.
-export type ConflictCommand = "nextConflict" | "acceptCurrent" | "acceptIncoming" | "acceptBoth";
-
-// The commands of a language server.
-export type LanguageCommand =
-  | "goToDefinition"
-  | "findReferences"
-  | "renameSymbol"
-  | "formatDocument"
-  | "nextProblem"
-  | "previousProblem"
-  | "quickFix"
-  | "organizeImports"
-  | "signatureHelp";
 
 export interface TextEditorHandle {
   readonly path: string;

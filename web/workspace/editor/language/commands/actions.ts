@@ -1,6 +1,7 @@
 import { Facet } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
-import type { DocumentSymbol, LanguageCommand } from "../../../state/tabs/active-editor.ts";
+import type { DocumentSymbol } from "../../../state/tabs/active-editor.ts";
+import type { LanguageCommand } from "../../../state/tabs/editor-commands.ts";
 
 // The actions that a language server offers in an editor.
 export interface LanguageActions {

@@ -1,7 +1,7 @@
 import { showSignatureHelp } from "@codemirror/lsp-client";
 import { type Extension, Prec } from "@codemirror/state";
 import { EditorView, type KeyBinding, keymap } from "@codemirror/view";
-import type { LanguageCommand } from "../../../state/tabs/active-editor.ts";
+import type { LanguageCommand } from "../../../state/tabs/editor-commands.ts";
 import { describeError } from "../../../state/page/notices.ts";
 import { languageActions } from "./actions.ts";
 import { organizeImports, showCodeActions } from "./code-actions.ts";

@@ -5,7 +5,7 @@ import type { Api } from "../../../connection/api.ts";
 import { formatWithProgram } from "./format-program.ts";
 import type { TextEdit } from "../protocol/messages.ts";
 import { ask, offers } from "../protocol/request.ts";
-import { smallestChange } from "../protocol/smallest-change.ts";
+import { offsetAt, smallestChange } from "../protocol/smallest-change.ts";
 
 export interface FormatOptions {
   api: Api;
@@ -28,12 +28,11 @@ async function askServer(view: EditorView): Promise<ChangeSet | null> {
   const { state } = view;
   const options = { tabSize: getIndentUnit(state), insertSpaces: !state.facet(indentUnit).includes("\t"), trimTrailingWhitespace: true };
   const edits = await ask<TextEdit[]>(view, "textDocument/formatting", { options });
-  const offset = ({ line, character }: TextEdit["range"]["start"]) => {
-    if (line >= state.doc.lines) return state.doc.length;
-    const at = state.doc.line(line + 1);
-    return Math.min(at.from + character, at.to);
-  };
-  const changes = (edits ?? []).map(({ range, newText }) => ({ from: offset(range.start), to: offset(range.end), insert: newText }));
+  const changes = (edits ?? []).map(({ range: { start, end }, newText: insert }) => ({
+    from: offsetAt(state.doc, start),
+    to: offsetAt(state.doc, end),
+    insert,
+  }));
   return ChangeSet.of(changes, state.doc.length, "\n");
 }
 

@@ -1,8 +1,7 @@
 import type { EditorView } from "@codemirror/view";
-import { MAX_TEXT_BYTES } from "../../../state/documents/content.ts";
+import { readText } from "../../../state/documents/read-text.ts";
 import type { TextLocation } from "../../../state/tabs/cursor.ts";
 import type { Uses } from "../../../actions/actions.ts";
-import { decodeText } from "../../../text/encoding.ts";
 import { nameOf } from "../../../text/paths.ts";
 import type { Location, LocationLink } from "../protocol/messages.ts";
 import { ask, positionAt, wordAt } from "../protocol/request.ts";
@@ -68,16 +67,10 @@ async function describe({ rootUri, ...deps }: NavigationDeps, locations: Locatio
     return path === null ? [] : [{ path, line: range.start.line + 1, column: range.start.character + 1, length: lengthOf(range) }];
   });
   const paths = [...new Set(inside.map(({ path }) => path))].slice(0, MAX_FILES_READ);
-  const lines = new Map(await Promise.all(paths.map(async (path) => [path, await linesOf(deps, path)] as const)));
+  const lines = new Map(await Promise.all(paths.map(async (path) => [path, (await readText(deps, path))?.split(/\r?\n/)] as const)));
   return inside
     .map((place) => ({ ...place, text: lines.get(place.path)?.[place.line - 1] ?? "" }))
     .toSorted((a, b) => (a.path === b.path ? a.line - b.line || a.column - b.column : a.path < b.path ? -1 : 1));
 }
 
 const lengthOf = ({ start, end }: Location["range"]): number => (start.line === end.line ? end.character - start.character : 0);
-
-async function linesOf({ api, documents }: LanguageDeps, path: string): Promise<string[]> {
-  if (documents.documentAt(path)) return documents.textOf(path).split(/\r?\n/);
-  const { bytes } = await api.readFile(path, MAX_TEXT_BYTES).catch(() => ({ bytes: null }));
-  return bytes === null ? [] : (decodeText(bytes)?.text.split(/\r?\n/) ?? []);
-}
