@@ -1,15 +1,15 @@
 import "../../styles/editor/find.css";
+import "../../styles/editor/toggles.css";
 import { findNext, findPrevious, replaceNext } from "@codemirror/search";
 import type { EditorState } from "@codemirror/state";
 import { runScopeHandlers, type EditorView } from "@codemirror/view";
-import { ArrowDown, ArrowUp, ChevronRight, Replace, ReplaceAll, TextSelect, X } from "lucide-react";
+import { ArrowDown, ArrowUp, CaseSensitive, ChevronRight, Regex, Replace, ReplaceAll, TextSelect, WholeWord, X } from "lucide-react";
 import { useEffect, useRef, type KeyboardEvent } from "react";
 import { createRoot } from "react-dom/client";
 import { IconButton } from "../../parts/icon-button.tsx";
 import { describeRegexError } from "../../text/regex-error.ts";
 import { closeFind, replaceEverything, selectFirstMatch, toggleScope } from "./find-commands.ts";
 import { changeFind, findState, isLimited, optionsOf, showReplace, type FindOptions } from "./find-state.ts";
-import { FindToggles } from "./find-toggles.tsx";
 import { useCountText } from "./use-count-text.ts";
 
 export interface MountedWidget extends Disposable {
@@ -169,4 +169,21 @@ function onEnter(event: KeyboardEvent, run: () => void): void {
   event.preventDefault();
   event.stopPropagation();
   run();
+}
+
+function FindToggles({ options, change }: { options: FindOptions; change: (changed: Partial<FindOptions>) => void }) {
+  const { caseSensitive, wholeWord, regexp } = options;
+  return (
+    <div className="toggles">
+      <IconButton label="Match case" aria-pressed={caseSensitive} onClick={() => change({ caseSensitive: !caseSensitive })}>
+        <CaseSensitive size={16} />
+      </IconButton>
+      <IconButton label="Whole words" aria-pressed={wholeWord} onClick={() => change({ wholeWord: !wholeWord })}>
+        <WholeWord size={15} />
+      </IconButton>
+      <IconButton label="Regular expression" aria-pressed={regexp} onClick={() => change({ regexp: !regexp })}>
+        <Regex size={14} />
+      </IconButton>
+    </div>
+  );
 }
