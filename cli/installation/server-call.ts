@@ -34,10 +34,8 @@ const HEALTH_TIMEOUT_MS = 10_000;
 const CALL_TIMEOUT_MS = 150_000;
 
 function fail(base: string, error: unknown): never {
-  if (error instanceof BerthError && error.status !== undefined) {
-    const faults = error.details?.map(({ field, message }) => `${field}: ${message}`).join(", ");
-    throw new Error(`The server answered ${error.status}: ${error.message}${faults ? ` (${faults})` : ""}.`, { cause: error });
-  }
+  if (error instanceof BerthError && error.status !== undefined)
+    throw new Error(`The server answered ${error.status}: ${error.message}.`, { cause: error });
   if (error instanceof TimeoutError || (error instanceof Error && error.name === "TimeoutError"))
     throw new Error(`The server at ${base} does not answer. Look at its log; \`berth down --force\` ends it if it hangs.`, {
       cause: error,

@@ -49,7 +49,7 @@ const RUN_ELSEWHERE: Record<string, string> = {
 
 const SHELL = ["", "sh", "bash"];
 // Any picture that the command may read.
-const LOGO = join(import.meta.dirname, "../../docs/images/parts.svg");
+const LOGO = join(import.meta.dirname, "../../web/public/assets/icon.svg");
 const samples = readSamples();
 const shell = samples.filter(
   ({ name, document, language }) => SHELL.includes(language) && !(name in NOT_RUN) && !(document in RUN_ELSEWHERE),

@@ -101,7 +101,7 @@ async function floodTerminal(target: AttackTarget, signal: AbortSignal): Promise
       seen += data.length;
       socket.send(JSON.stringify({ type: "drawn", offset: seen }));
     });
-    await once(signal, "abort");
+    await untilAborted(signal);
     socket.terminate();
   });
 }
@@ -113,7 +113,7 @@ async function floodFrames(target: AttackTarget, signal: AbortSignal): Promise<v
     const timer = setInterval(() => {
       if (socket.readyState === socket.OPEN && socket.bufferedAmount < 1 << 20) for (let i = 0; i < 100; i++) socket.send(Buffer.from("x"));
     }, 10);
-    await once(signal, "abort");
+    await untilAborted(signal);
     clearInterval(timer);
     socket.terminate();
   });
@@ -123,7 +123,7 @@ async function holdConnections({ serverUrl, key, sandboxId }: AttackTarget, sign
   const headers = { authorization: `Bearer ${key}` };
   const url = `${serverUrl.replace("http", "ws")}/sandboxes/${sandboxId}/events`;
   const sockets = Array.from({ length: 500 }, () => new WebSocket(url, { headers }).on("error", () => undefined));
-  if (!signal.aborted) await once(signal, "abort");
+  await untilAborted(signal);
   for (const socket of sockets) socket.terminate();
 }
 
@@ -186,4 +186,9 @@ async function readLists({ serverUrl, key }: AttackTarget, signal: AbortSignal):
 
 async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
   await work().catch(() => sleep(20));
+}
+
+// An attack may end before it has begun.
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
 }
