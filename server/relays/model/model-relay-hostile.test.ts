@@ -49,22 +49,25 @@ const repeat = (socket: Socket, bytes: string | Buffer) => {
   more();
 };
 
-describeForwarder("the model relay", async ({ port }) => {
-  const faults: string[] = [];
-  const upstreamUrl = `http://127.0.0.1:${port}`;
-  const log = { ...silentLog, error: (event: string) => void faults.push(event) };
-  const opened = await startTestRelay({ upstreamUrl, log, config: { modelRatePerMinute: 0 } });
-  const { token, connect } = await opened.addSandbox();
-  const headers = `HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}`;
-  return {
-    connect,
-    requests: { get: `GET /model/openai/v1/models ${headers}`, post: `POST ${CHAT} ${headers}` },
-    body: JSON.stringify(BODY),
-    readsWholeBody: true,
-    faults: () => faults,
-    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
-  };
-});
+describeForwarder(
+  "the model relay",
+  async ({ port }) => {
+    const faults: string[] = [];
+    const upstreamUrl = `http://127.0.0.1:${port}`;
+    const log = { ...silentLog, error: (event: string) => void faults.push(event) };
+    const opened = await startTestRelay({ upstreamUrl, log, config: { modelRatePerMinute: 0 } });
+    const { token, connect } = await opened.addSandbox();
+    const headers = `HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}`;
+    return {
+      connect,
+      requests: { get: `GET /model/openai/v1/models ${headers}`, post: `POST ${CHAT} ${headers}` },
+      body: JSON.stringify(BODY),
+      faults: () => faults,
+      [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+    };
+  },
+  { readsWholeBody: true },
+);
 
 describe("a hostile provider", () => {
   test.each([

@@ -154,6 +154,7 @@ describeOnSharedServer("editing in the workspace", (suite) => {
     await page.getByLabel("Text of b.rs").click();
     await page.keyboard.press("Control+Z");
     await page.keyboard.press("Control+Home");
+    await page.locator('.cm-content[data-language="rust"]').waitFor();
     await page.keyboard.type("fn f() {\npass();\n}\n");
     await eventually(() => workspace.read("b.rs")).toBe("fn f() {\n    pass();\n}\nbase\n");
     const configured = page.waitForResponse((response) => response.url().includes(".editorconfig"));
