@@ -243,6 +243,7 @@ describeOnSharedServer("editing in the workspace", (suite) => {
     await field.fill(">fold all");
     await expectVisible(page.getByRole("option", { name: "Fold all", exact: true }));
     await page.keyboard.press("Escape");
+    await field.waitFor({ state: "hidden" });
 
     // A search that takes long or fails hides no recent file, and Enter waits for the file that is meant.
     const answering = Promise.withResolvers<void>();
