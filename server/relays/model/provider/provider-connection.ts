@@ -1,6 +1,6 @@
 import { request as httpRequest, type ClientRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { LookupFunction } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import { forwardableAnswer, type ForwardableAnswer } from "@berth/contract/forwarding.ts";
 import type { ConnectionBoundary } from "../../../faults/connection-boundary.ts";
 
@@ -42,7 +42,9 @@ export function openUpstream({ url, method, headers, body, timeoutMs, signal, lo
     lookup,
   });
   boundary.cover(outgoing);
-  outgoing.once("socket", ({ bytesWritten, bytesRead }) => {
+  outgoing.once("socket", (connection) => {
+    const { bytesWritten, bytesRead } = connection;
+    closeWithProvider(connection);
     outgoing.once("close", () => {
       const { socket } = outgoing;
       if (socket) onBytes({ sentBytes: socket.bytesWritten - bytesWritten, receivedBytes: socket.bytesRead - bytesRead });
@@ -57,6 +59,15 @@ export function openUpstream({ url, method, headers, body, timeoutMs, signal, lo
   for (const piece of body) outgoing.write(piece);
   outgoing.end();
   return { sent, answer, destroy: () => void outgoing.destroy() };
+}
+
+const watched = new WeakSet<Socket>();
+
+// Node keeps connections for later requests. One that the provider has closed must not get another, which would fail.
+function closeWithProvider(connection: Socket): void {
+  if (watched.has(connection)) return;
+  watched.add(connection);
+  connection.on("end", () => connection.destroy());
 }
 
 function answerTo(outgoing: ClientRequest, timeoutMs: number): Promise<ForwardableAnswer> {
