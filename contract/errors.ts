@@ -102,6 +102,7 @@ export const ERRORS = {
   path_outside: { status: 403, retryable: false, message: "The path leads out of the workspace" },
   exists: { status: 409, retryable: false, message: "A file or folder with this name already exists" },
   too_many: { status: 409, retryable: false, message: "The limit is reached; delete something first" },
+  input_closed: { status: 409, retryable: false, message: "The input of the process is closed; start it with `stdin: true`" },
   process_ended: { status: 409, retryable: false, message: "The process has ended" },
   agent_none: { status: 409, retryable: false, message: "This session has no agent" },
   agent_unavailable: { status: 409, retryable: false, message: "The agent's program is not installed in this sandbox" },

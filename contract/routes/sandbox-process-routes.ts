@@ -92,7 +92,7 @@ export const PROCESS_ROUTES = {
     description: "Writes the body to the input of the process. The response comes when the program has taken it.",
     upload: BYTES,
     success: { status: 204, description: "The input is written." },
-    errors: RUNNING,
+    errors: [...RUNNING, "input_closed"],
   }),
   closeProcessInput: route({
     method: "POST",

@@ -43,6 +43,7 @@ export function processRoutes(processes: Processes): Route[] {
     route("GET", "/processes/:id/events", (call) => sendProcessEvents(found(call), call)),
     route("POST", "/processes/:id/stdin", async (call) => {
       const live = running(call);
+      if (!live.takesInput) throw new AppError("input_closed");
       // The program may never read it. Then the caller gives up, or ends the program.
       const gone = new Promise<void>((resolve) => call.response.once("close", resolve));
       for await (const chunk of call.request as AsyncIterable<Buffer>)

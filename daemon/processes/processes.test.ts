@@ -84,6 +84,9 @@ describe("a process", () => {
     expect((await post(`/processes/${id}/stdin`, "late")).json).toMatchObject({ code: "process_ended" });
     // Without `stdin`, the input has ended from the start.
     expect(await wait((await start({ args: ["cat"] })).id)).toMatchObject({ exitCode: 0 });
+    const deaf = await start({ args: ["sleep", "600"] });
+    expect((await post(`/processes/${deaf.id}/stdin`, "lost")).json).toMatchObject({ code: "input_closed" });
+    await daemon.fetch(`/processes/${deaf.id}`, { method: "DELETE" });
   });
 
   test("gets signals with everything it has started, and is killed at its timeout", async () => {

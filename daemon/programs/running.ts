@@ -8,6 +8,8 @@ import { onceOver, signalProgram, startFailure, startProgram } from "./program.t
 // A program with pipes or with a pseudo-terminal.
 export interface Running {
   readonly pid: number;
+  // False when its input has ended.
+  readonly takesInput: boolean;
   // Returns false when the program does not read its input: wait for `drained` before writing more.
   write(bytes: Uint8Array): boolean;
   drained(callback: () => void): void;
@@ -45,7 +47,7 @@ function startOnPty({ words, cwd, env, onOutput, onExit }: RunningOptions, size:
     onOutput: (bytes) => onOutput("stdout", bytes),
     onExit: (code, signal) => onExit(code, signal === null ? null : signalName(signal)),
   });
-  return { ...pty, closeInput: () => void pty.write(END_OF_INPUT), signal: pty.kill };
+  return { ...pty, takesInput: true, closeInput: () => void pty.write(END_OF_INPUT), signal: pty.kill };
 }
 
 async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOptions): Promise<Running> {
@@ -64,6 +66,9 @@ async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOpti
   }
   return {
     pid: program.pid ?? 0,
+    get takesInput() {
+      return program.stdin.writable;
+    },
     write: (bytes) => program.stdin.destroyed || program.stdin.write(bytes),
     drained(callback) {
       const done = () => {

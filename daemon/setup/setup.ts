@@ -112,7 +112,7 @@ const INTERRUPTED = 130;
 
 const hasEnded = (report: SetupReport | null) => report?.status === "done" || report?.status === "failed";
 
-// What a server that does not know images sends.
+// A server that does not know images sends this.
 const NO_IMAGE: SetupImage = { allowed: null, used: null, failed: null, reason: null };
 
 // The server has checked the rest.

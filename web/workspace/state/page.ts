@@ -21,7 +21,7 @@ import { createTabDrag } from "./tabs/tab-drag.ts";
 
 export type Page = ReturnType<typeof createPage>;
 
-// What this browser decides and holds: layout, settings, open files with their unsaved texts, dialogs.
+// The state that belongs to this browser: layout, settings, open files with their unsaved texts, dialogs.
 export function createPage(sandboxId: string, api: Api, { mayEdit, settingsOwner }: Pick<Session, "mayEdit" | "settingsOwner">) {
   const notices = createNotices();
   const preferences = createPreferences(settingsOwner);

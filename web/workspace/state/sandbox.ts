@@ -15,7 +15,7 @@ import { createTogether } from "./together/together.ts";
 
 export type Sandbox = ReturnType<typeof createSandbox>;
 
-// What the sandbox reports and does over its connections.
+// The state of the sandbox, and the calls to it.
 export function createSandbox(api: Api, { documents, layout, notices }: Pick<Page, "documents" | "layout" | "notices">) {
   const files = createFiles(api);
   const agentLink = createAgentLink();
