@@ -79,10 +79,15 @@ export interface DaemonActivity {
 export interface OutboxEntry {
   // Unique. An entry can be delivered more than once, with the same id.
   id: string;
-  type: "process.exited";
+  type: "process.exited" | RunNews;
   at: string;
+  // For RunNews: the Run (daemon/runs.ts).
   data: Record<string, unknown>;
 }
+
+// A run has begun, waits for an answer, no longer waits, or has ended. They come in this order for each run, and `revision` grows. A run
+// that ends before it begins has only the last.
+export type RunNews = "run.started" | "run.needs_input" | "run.continued" | "run.finished";
 
 // POST /internal/setup: fetches the session's source and runs its command, in a terminal called "Setup". Idempotent: an attempt that
 // has ended or is under way is left alone, and one that was interrupted begins again. 202

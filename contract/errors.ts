@@ -110,6 +110,17 @@ export const ERRORS = {
   agent_stopped: { status: 409, retryable: true, message: "The agent was stopped" },
   agent_busy: { status: 409, retryable: true, message: "The agent is still working in this conversation" },
   agent_answered: { status: 409, retryable: false, message: "This question has already been answered" },
+  run_ended: { status: 409, retryable: false, message: "The run has ended; start another one with its conversationId" },
+  run_never_asks: {
+    status: 400,
+    retryable: false,
+    message: 'The agent does not ask for permission in this mode; choose a mode in which it asks, or the permissions "allow"',
+  },
+  run_limits_unsupported: {
+    status: 409,
+    retryable: false,
+    message: "maxTurns and maxTokens only work with the server's model, and this agent uses another one; start the run without them",
+  },
   agent_conversation_full: { status: 409, retryable: false, message: "This conversation is too long; start a new one" },
   git_no_repository: { status: 409, retryable: false, message: "There is no Git repository in this workspace; initialize or clone one" },
   git_unavailable: { status: 409, retryable: false, message: "Git is not installed in this sandbox" },
