@@ -11,7 +11,8 @@ import type { Route } from "../http/route.ts";
 
 // News for the server that must not be lost. They stay here, and in a file, until the server has recorded them.
 export interface Outbox {
-  add(entry: Pick<OutboxEntry, "type" | "data">): void;
+  // `id`: for an entry that may be added again after a restart. The server records it once.
+  add(entry: Pick<OutboxEntry, "type" | "data"> & { id?: string }): void;
   list(): OutboxEntry[];
   // Forgets entries that the server has recorded.
   remove(ids: readonly string[]): void;
@@ -32,6 +33,7 @@ export function openOutbox(file: string): Outbox {
 
   return {
     add(added) {
+      if (entries.some(({ id }) => id === added.id)) return;
       const entry = { id: randomBytes(12).toString("hex"), at: new Date().toISOString(), ...added };
       entries.push(entry);
       if (entries.length > MAX_ENTRIES) entries = entries.slice(-MAX_ENTRIES);

@@ -1,11 +1,9 @@
-import type { ServerResponse } from "node:http";
 import type { ProcessEvent, ProcessStream } from "@berth/contract/daemon/processes.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Call } from "../http/route.ts";
+import { sendEvents } from "../http/send-events.ts";
 import type { LiveProcess } from "./process.ts";
 
-// Proxies close connections on which nothing is sent for long.
-const KEEP_ALIVE_MS = 15_000;
 const MAX_EVENT_BYTES = 32 * 1024;
 const END_ID = "end";
 
@@ -19,31 +17,22 @@ export async function sendProcessEvents(process: LiveProcess, { request, respons
   const lastId = request.headers["last-event-id"];
   if (lastId === END_ID && !process.running) return void response.writeHead(204).end();
   const reader = createReader(typeof lastId === "string" ? lastId : "0", encoding);
-  response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" });
-  response.flushHeaders();
-  let wake = () => {};
-  const change = () => new Promise<void>((resolve) => (wake = resolve));
-  using _news = process.onNews(() => response.writableNeedDrain || wake());
-  response.on("drain", () => wake());
-  response.once("close", () => wake());
-  const keepAlive = setInterval(() => response.write(": still here\n\n"), KEEP_ALIVE_MS);
-  for (let isOver = false; !isOver && !response.destroyed;) {
-    const output = reader.next(process);
-    isOver = !output && !process.running;
-    const event = isOver ? { id: END_ID, event: { type: "end" as const, process: process.describe() } } : output;
-    if (!event || !send(response, event)) await change();
-  }
-  clearInterval(keepAlive);
-  response.end();
+  let isOver = false;
+  await sendEvents(response, {
+    onNews: process.onNews,
+    next() {
+      if (isOver) return "over";
+      const output = reader.next(process);
+      if (output || process.running) return output;
+      isOver = true;
+      return { id: END_ID, event: { type: "end", process: process.describe() } satisfies ProcessEvent };
+    },
+  });
 }
 
 interface Numbered {
   id: string;
   event: ProcessEvent;
-}
-
-function send(response: ServerResponse, { id, event }: Numbered): boolean {
-  return response.write(`id: ${id}\ndata: ${JSON.stringify(event)}\n\n`);
 }
 
 // `120` or, with the first bytes of a character of a stream, `120.stdout-e282`.

@@ -8,7 +8,7 @@ import type { Environment } from "../programs/environment.ts";
 import type { Outbox } from "./outbox.ts";
 import type { WantedProgram } from "../programs/parse-program.ts";
 import { type LiveProcess, restoreProcess, startProcess } from "./process.ts";
-import { openSavedProcesses, type SavedProcesses } from "./saved-processes.ts";
+import { openSavedProcesses } from "./saved-processes.ts";
 
 export interface WantedProcess extends WantedProgram {
   pty: { cols: number; rows: number } | null;
@@ -45,7 +45,7 @@ const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 export function createProcesses({ environment, workspace, pauses, outbox, folder }: ProcessesDeps): Processes {
   const processes = new Map<string, LiveProcess>();
-  const saved: SavedProcesses = openSavedProcesses(join(folder, "processes"));
+  const saved = openSavedProcesses(join(folder, "processes"));
   let starting = 0;
 
   return {
@@ -68,7 +68,7 @@ export function createProcesses({ environment, workspace, pauses, outbox, folder
         });
         if (!hasStdin) process.running?.closeInput();
         processes.set(process.id, process);
-        saved.save(process.describe());
+        save(process);
         return process.describe();
       } finally {
         starting--;
@@ -91,7 +91,7 @@ export function createProcesses({ environment, workspace, pauses, outbox, folder
     },
     countRunning: () => running().length + starting,
     load() {
-      for (const head of saved.load()) {
+      for (const head of saved.load().toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : 1))) {
         const lost = head.status === "running";
         const process = restoreProcess(lost ? { ...head, status: "lost", endedAt: new Date().toISOString() } : head);
         processes.set(process.id, process);
@@ -105,11 +105,20 @@ export function createProcesses({ environment, workspace, pauses, outbox, folder
     return [...processes.values()].filter((process) => process.running);
   }
 
+  function save(process: LiveProcess): void {
+    try {
+      saved.save(process.id, process.describe());
+    } catch (error) {
+      // On a full disk a process is not remembered over a restart, but it runs.
+      console.error("A process could not be saved:", error);
+    }
+  }
+
   function record(process: LiveProcess): void {
     const { id, name, status, exitCode, signal, timedOut, startedAt, endedAt } = process.describe();
     const data = { id, name, status, exitCode, signal, timedOut, startedAt, endedAt };
     outbox.add({ type: "process.exited", data });
-    if (processes.has(process.id)) saved.save(process.describe());
+    if (processes.has(process.id)) save(process);
     forgetOld();
   }
 
