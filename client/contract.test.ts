@@ -5,7 +5,9 @@ import type * as contract from "@berth/contract";
 import type * as agent from "@berth/contract/agent.ts";
 import type * as daemon from "@berth/contract/daemon.ts";
 import type * as processes from "@berth/contract/daemon/processes.ts";
+import type * as questions from "@berth/contract/daemon/questions.ts";
 import type * as own from "./types/api-types.ts";
+import type * as asked from "./types/question-types.ts";
 import type * as sandbox from "./types/sandbox-types.ts";
 
 test("the client's types match the contract", () => {
@@ -40,6 +42,8 @@ test("the client's types match the contract", () => {
   expectTypeOf<sandbox.WrittenFile>().toEqualTypeOf<daemon.WrittenFile>();
   expectTypeOf<sandbox.AgentState>().toEqualTypeOf<daemon.AgentState>();
   expectTypeOf<agent.ConversationItem>().toExtend<sandbox.ConversationItem>();
+  expectTypeOf<asked.QuestionAnswer>().toEqualTypeOf<questions.QuestionAnswer>();
+  expectTypeOf<asked.FormField>().toEqualTypeOf<questions.FormField>();
   expectTypeOf<agent.Conversation>().toExtend<sandbox.Conversation>();
   expectTypeOf<Extract<agent.AgentMessage, { type: sandbox.AgentMessage["type"] }>>().toExtend<sandbox.AgentMessage>();
 });

@@ -2,6 +2,7 @@
 // Client Protocol and stores conversations in the format below, which is the same for every agent. Plain types, no imports
 // but types: the browser loads this file too. Paths inside the workspace are relative to it; other paths are absolute.
 import type { AgentState } from "./daemon.ts";
+import type { Question, QuestionAnswer } from "./daemon/questions.ts";
 
 // GET    /agent                       AgentState (daemon.ts)
 // POST   /agent/start, /agent/stop    AgentState
@@ -13,7 +14,8 @@ import type { AgentState } from "./daemon.ts";
 //                         cancels the turn. 409 `agent_busy` (a turn is in progress), `agent_unconfigured`,
 //                         `agent_unavailable`, `agent_none`, `agent_conversation_full`. Later errors are in the stream:
 //                         `turn` with stopReason `error`, a `code` and a `message`.
-// POST   /agent/answer    {conversationId, itemId, optionId}: answers a permission request. 204; 409 if already answered
+// POST   /agent/answer    {conversationId, itemId} & QuestionAnswer: answers a permission request, a form or an address to open. 204; 409
+//                         if already answered
 // POST   /agent/cancel    {conversationId}: cancels the turn. 204, even if none is in progress
 // POST   /agent/images    the bytes of an image, for a prompt -> {id}
 // GET    /agent/images/{id}    the bytes
@@ -106,7 +108,8 @@ export type ConversationItem = { id: string; atMs: number } &
     | ChangesItem
     // A turn has one plan, which is replaced as a whole when the agent changes it.
     | { kind: "plan"; entries: PlanEntry[] }
-    | PermissionItem
+    // A permission, a form or an address to open: the turn waits for a person.
+    | Question
     // A message from the daemon: the turn was cancelled, the agent was restarted, or an error.
     // `code` of an error: see docs/errors.md.
     | { kind: "notice"; level: "info" | "error"; text: string; code?: string }
@@ -188,16 +191,6 @@ export interface PlanEntry {
   priority: "high" | "medium" | "low";
 }
 
-export interface PermissionItem {
-  kind: "permission";
-  // The item of the tool that needs the permission.
-  toolItemId: string;
-  title: string;
-  options: { id: string; name: string; kind: "allow_once" | "allow_always" | "reject_once" | "reject_always" }[];
-  // null while the request is pending.
-  outcome: null | { type: "selected"; optionId: string } | { type: "cancelled" };
-}
-
 // WebSocket /agent/stream: one JSON message per frame, in both directions. After `hello`, a client opens the conversations
 // that it shows. It gets each one completely, and then its changes. After a reconnect it does the same again.
 export type AgentMessage =
@@ -235,7 +228,7 @@ export type AgentCommand =
   | { type: "unqueue"; conversationId: string; queuedId: string }
   | { type: "sendQueued"; conversationId: string; queuedId: string }
   | { type: "cancel"; conversationId: string }
-  | { type: "answer"; conversationId: string; itemId: string; optionId: string }
+  | ({ type: "answer"; conversationId: string; itemId: string } & QuestionAnswer)
   // Takes one of `alwaysAllowed` back, so that the agent asks again.
   | { type: "disallow"; conversationId: string; action: string }
   | { type: "rename"; conversationId: string; title: string }

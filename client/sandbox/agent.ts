@@ -1,6 +1,7 @@
 import { BerthError } from "../http/errors.ts";
 import { serverSentEvents } from "../http/streams.ts";
 import type { Transport } from "../http/transport.ts";
+import type { QuestionAnswer } from "../types/question-types.ts";
 import type { AgentAnswer, AgentMessage, AgentState, PromptOptions } from "../types/sandbox-types.ts";
 
 // The coding agent of a session.
@@ -12,8 +13,8 @@ export interface Agent {
   prompt(text: string, options?: PromptOptions): AsyncGenerator<AgentMessage>;
   // Sends a prompt and resolves with the agent's text.
   ask(text: string, options?: PromptOptions): Promise<AgentAnswer>;
-  // Answers a permission request of a prompt with `permissions: "ask"`.
-  answer(request: { conversationId: string; itemId: string; optionId: string }): Promise<void>;
+  // Answers a question: a permission request of a prompt with `permissions: "ask"`, a form, or an address to open.
+  answer(request: { conversationId: string; itemId: string } & QuestionAnswer): Promise<void>;
 }
 
 export function createAgent(send: Transport, sandboxUrl: () => string): Agent {

@@ -1,3 +1,5 @@
+import type { FormQuestion, PermissionQuestion, UrlQuestion } from "./question-types.ts";
+
 // The bodies of a sandbox's API: commands, files and the coding agent.
 
 export interface ExecOptions {
@@ -140,13 +142,10 @@ export type ConversationItem = { id: string; atMs: number } & (
     }
   | { kind: "changes"; before: string; after: string | null; files: AgentFileChange[]; note?: string }
   | { kind: "plan"; entries: { text: string; status: "pending" | "in_progress" | "completed"; priority: "high" | "medium" | "low" }[] }
-  | {
-      kind: "permission";
-      toolItemId: string;
-      title: string;
-      options: { id: string; name: string; kind: "allow_once" | "allow_always" | "reject_once" | "reject_always" }[];
-      outcome: null | { type: "selected"; optionId: string } | { type: "cancelled" };
-    }
+  // They wait for `answer`, or for a person in the workspace.
+  | PermissionQuestion
+  | FormQuestion
+  | UrlQuestion
   | { kind: "notice"; level: "info" | "error"; text: string; code?: string }
   | { kind: "restore"; text: string; checkpoint: Checkpoint }
 );

@@ -5,8 +5,8 @@ import {
   CancelRequest,
   ConversationList,
   OpenConversation,
-  PermissionAnswer,
   PromptRequest,
+  QuestionAnswer,
   StoredImage,
 } from "../schemas/sandbox/sandbox-agent.ts";
 import { route, type Route } from "./route.ts";
@@ -67,9 +67,10 @@ export const AGENT_ROUTES = {
     method: "POST",
     path: `${AGENT}/answer`,
     tag: "Agent",
-    summary: "Answer a permission request",
-    description: "Chooses one of the options of a permission request.",
-    body: { schema: PermissionAnswer, required: true },
+    summary: "Answer a question of the agent",
+    description:
+      "Chooses one of the options of a permission request (`optionId`), or answers a form or an address that a person is to open (`action`, and `values` of a form).",
+    body: { schema: QuestionAnswer, required: true },
     success: { status: 204, description: "The agent has the answer." },
     errors: ["bad_request", "not_found", "agent_answered", "too_large"],
   }),

@@ -17,6 +17,7 @@ import { createModelForwarder } from "./model/model-forwarder.ts";
 import { createModelWatch } from "./model-watch.ts";
 import { type ImageStore, openImageStore } from "./prompts/image-store.ts";
 import { createPromptQueue, type PromptQueue } from "./prompt-queue.ts";
+import { answerQuestion, parseAnswer } from "./questions/questions.ts";
 import { createRunner, type Runner } from "./program/runner.ts";
 import { createThread, type Thread } from "./thread.ts";
 import { createReviews, type Reviews } from "./turn-changes/reviews.ts";
@@ -37,6 +38,8 @@ export interface Agent {
   isDraft(id: string): boolean;
   thread(id: string): Thread;
   remove(id: string): void;
+  // Answers a question of a conversation. `answer` is a QuestionAnswer that nothing has checked.
+  answer(id: string, itemId: string, answer: object): void;
   turns: Turns;
   queue: PromptQueue;
   runner: Pick<Runner, "connect">;
@@ -173,6 +176,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       store.remove(id);
       publish({ type: "deleted", conversationId: id });
     },
+    answer: (id, itemId, answer) => answerQuestion(find(id), itemId, parseAnswer({ ...answer })),
     turns,
     queue,
     runner,

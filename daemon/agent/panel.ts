@@ -70,7 +70,7 @@ export function attachPanel(agent: Agent, socket: WebSocket, allows: Allows): vo
       case "cancel":
         return await agent.turns.cancel(thread(command.conversationId));
       case "answer":
-        return agent.turns.answer(thread(command.conversationId), text(command.itemId, "itemId"), text(command.optionId, "optionId"));
+        return agent.answer(text(command.conversationId, "conversationId"), text(command.itemId, "itemId"), command);
       case "disallow": {
         const { live } = thread(command.conversationId);
         return live.changeHead({ alwaysAllowed: live.head.alwaysAllowed.filter((action) => action !== command.action) });

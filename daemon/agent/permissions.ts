@@ -1,7 +1,7 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import type { ConversationItem, PermissionItem, ToolItem } from "@berth/contract/agent.ts";
-import { AppError } from "@berth/contract/errors.ts";
-import { badRequest } from "../http/errors.ts";
+import type { ToolItem } from "@berth/contract/agent.ts";
+import type { PermissionItem } from "@berth/contract/daemon/questions.ts";
+import { ask } from "./questions/questions.ts";
 import type { Thread, Turn } from "./thread.ts";
 
 type Options = PermissionItem["options"];
@@ -32,29 +32,16 @@ export async function askPermission(thread: Thread, { toolCall, options }: Reque
   );
   const isAllowed = turn.permissions === "ask" && action !== null && live.head.alwaysAllowed.includes(action);
   const decided = isAllowed ? choices.find(({ id }) => id === ALWAYS) : decide(turn.permissions, choices);
-  const item = live.add({
-    kind: "permission",
-    toolItemId: tool.id,
-    title: tool.title,
-    options: choices,
-    outcome: decided ? { type: "selected", optionId: decided.id } : null,
-  });
-  if (decided) return selected(decided.id, choices);
-  const outcome = await new Promise<PermissionItem["outcome"]>((resolve) => turn.waiting.set(item.id, resolve));
-  turn.waiting.delete(item.id);
-  live.replace({ ...item, outcome } as ConversationItem);
-  if (outcome?.type !== "selected") return { outcome: { outcome: "cancelled" } };
+  const question = { kind: "permission", toolItemId: tool.id, title: tool.title, options: choices, outcome: null } as const;
+  if (decided) {
+    live.add({ ...question, outcome: { type: "selected", optionId: decided.id } });
+    return selected(decided.id, choices);
+  }
+  const outcome = await ask<PermissionItem>(thread, turn, question);
+  if (outcome.type !== "selected") return { outcome: { outcome: "cancelled" } };
   if (outcome.optionId === ALWAYS && action !== null)
     live.changeHead({ alwaysAllowed: [...new Set([...live.head.alwaysAllowed, action])] });
   return selected(outcome.optionId, choices);
-}
-
-export function answerPermission(thread: Thread, itemId: string, optionId: string): void {
-  const item = thread.live.items.get(itemId);
-  const settle = thread.turn?.waiting.get(itemId);
-  if (item?.kind !== "permission" || !settle) throw new AppError("agent_answered");
-  if (!item.options.some((option) => option.id === optionId)) throw badRequest("optionId is not one of the options");
-  settle({ type: "selected", optionId });
 }
 
 // Completes "Always allow …". null if the agent does not say what kind of tool it wants to use.

@@ -119,9 +119,8 @@ export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
         method: "POST",
         path: "/agent/answer",
         async handle({ request, response }) {
-          const { conversationId, itemId, optionId } = await readJson(request);
-          const loaded = await load();
-          loaded.turns.answer(loaded.thread(text(conversationId, "conversationId")), text(itemId, "itemId"), text(optionId, "optionId"));
+          const { conversationId, itemId, ...answer } = await readJson(request);
+          (await load()).answer(text(conversationId, "conversationId"), text(itemId, "itemId"), answer);
           response.writeHead(204).end();
         },
       },

@@ -1,4 +1,5 @@
-import type { PermissionItem, PromptRequest } from "@berth/contract/agent.ts";
+import type { PromptRequest } from "@berth/contract/agent.ts";
+import type { QuestionOutcome } from "@berth/contract/daemon/questions.ts";
 import type { AgentConnection } from "./program/connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
 import type { TurnModel } from "./model/turn-model.ts";
@@ -43,8 +44,8 @@ export interface Turn {
   model: TurnModel;
   // null until the agent has the prompt.
   processes: TurnProcesses | null;
-  // Pending permission requests, by item id.
-  waiting: Map<string, (outcome: PermissionItem["outcome"]) => void>;
+  // Settle the questions that wait for a person, by item id. questions.ts lists and answers them.
+  waiting: Map<string, (outcome: QuestionOutcome) => void>;
   // The files that change in the meantime. null before the first checkpoint, and without one.
   changes: TurnChanges | null;
   // Ends the turn without the agent's answer.

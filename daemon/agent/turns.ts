@@ -10,7 +10,8 @@ import type { LiveConversation } from "./conversations/conversation.ts";
 import { newTurnModel } from "./model/turn-model.ts";
 import type { ImageStore } from "./prompts/image-store.ts";
 import { promptContent } from "./prompts/prompt-content.ts";
-import { answerPermission, askPermission } from "./permissions.ts";
+import { askPermission } from "./permissions.ts";
+import { cancelQuestions } from "./questions/questions.ts";
 import type { Runner } from "./program/runner.ts";
 import { afterStop, type Thread, type Turn } from "./thread.ts";
 import { trackTurn } from "./turn-changes/turn-changes.ts";
@@ -22,7 +23,6 @@ export interface Turns {
   cancel(thread: Thread): Promise<void>;
   // Makes the agent end a turn that cannot succeed.
   interrupt(thread: Thread, turn: Turn): Promise<void>;
-  answer(thread: Thread, itemId: string, optionId: string): void;
   ask(thread: Thread, request: RequestPermissionRequest): Promise<RequestPermissionResponse>;
   // Opens the agent's session before the first prompt, so that the agent says what it offers. A stopped agent stays stopped.
   prepare(thread: Thread): Promise<void>;
@@ -45,7 +45,7 @@ const EXIT_REPORT_MS = 1000;
 
 export function createTurns({ runner, sessions, checkpoints, images, clean, workspace, onTurnEnd }: TurnsDeps): Turns {
   const inProgress = new Set<Turn>();
-  return { prompt, cancel, interrupt, answer: answerPermission, ask: askPermission, prepare };
+  return { prompt, cancel, interrupt, ask: askPermission, prepare };
 
   // Resolves when the turn has ended. Its items are published as they arrive.
   async function prompt(thread: Thread, given: Prompt, { permissions = "ask" }: Pick<PromptRequest, "permissions"> = {}): Promise<void> {
@@ -89,7 +89,7 @@ export function createTurns({ runner, sessions, checkpoints, images, clean, work
     inProgress.delete(turn);
     const end = turnEnd(turn, outcome, explain);
     showTurnEnd(live, turn, end);
-    for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
+    cancelQuestions(turn);
     settleTools(live);
     live.endText();
     await turn.changes?.finish();
@@ -147,7 +147,7 @@ export function createTurns({ runner, sessions, checkpoints, images, clean, work
     if (!turn || turn.cancelled) return;
     turn.cancelled = true;
     turn.processes?.note();
-    for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
+    cancelQuestions(turn);
     await interrupt(thread, turn);
   }
 

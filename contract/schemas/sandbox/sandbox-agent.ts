@@ -91,7 +91,7 @@ export const ConversationItem = Type.Object(
   {
     id: Type.String(describe("Unique in the conversation.")),
     atMs: Type.Number(describe("When it was added, as a Unix timestamp in milliseconds.")),
-    kind: Type.Enum(["user", "assistant", "thought", "tool", "plan", "permission", "notice", "restore"], {
+    kind: Type.Enum(["user", "assistant", "thought", "tool", "changes", "plan", "permission", "form", "url", "notice", "restore"], {
       description: "What it is. It decides about the other fields, which docs/agents.md lists.",
     }),
   },
@@ -137,13 +137,21 @@ export const AgentMessage = Type.Object(
 
 const text = (description: string) => Type.String({ minLength: 1, description });
 
-export const PermissionAnswer = Type.Object(
+export const QuestionAnswer = Type.Object(
   {
     conversationId: text("The conversation."),
-    itemId: text("The item of the kind `permission`."),
-    optionId: text("One of the item's `options`."),
+    itemId: text("The item of the kind `permission`, `form` or `url`."),
+    optionId: Type.Optional(text("For a permission: one of the item's `options`.")),
+    action: Type.Optional(
+      Type.Enum(["accept", "decline", "cancel"], describe("For a form or an address. With `cancel` the agent goes on without an answer.")),
+    ),
+    values: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Array(Type.String())]), {
+        description: "With `accept`, the values of the form by the `id` of its `fields`.",
+      }),
+    ),
   },
-  { $id: "PermissionAnswer" },
+  { $id: "QuestionAnswer" },
 );
 
 export const StoredImage = Type.Object({ id: Type.String(describe("The identifier of the image.")) }, { $id: "StoredImage" });

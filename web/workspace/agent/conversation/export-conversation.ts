@@ -1,4 +1,5 @@
 import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
+import type { FormItem } from "@berth/contract/daemon/questions.ts";
 import { saveAs } from "../../browser/download.ts";
 
 // Makes the browser download the conversation as Markdown.
@@ -29,10 +30,22 @@ function partOf(item: ConversationItem): string | null {
       return item.entries.map(({ text, status }) => `- [${status === "completed" ? "x" : " "}] ${text}`).join("\n");
     case "permission":
       return `> Permission: ${item.title}`;
+    case "form":
+      return [`> Question: ${item.title}`, ...answersOf(item)].join("\n>\n");
+    case "url":
+      return `> Address to open: ${item.title} ${item.url}`;
     case "notice":
     case "restore":
       return `> ${item.text}`;
     case "thought":
       return null;
   }
+}
+
+function answersOf({ fields, outcome }: FormItem): string[] {
+  if (outcome?.type !== "accepted") return [];
+  return fields.flatMap(({ id, label }) => {
+    const value = outcome.values[id];
+    return value === undefined ? [] : [`> ${label}: ${Array.isArray(value) ? value.join(", ") : value}`];
+  });
 }
