@@ -38,10 +38,12 @@ export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenB
     const owedBytes = unwrittenBytes ? readOwed(unwrittenBytes) : 0;
     const found = diskLevelOf(space, owedBytes);
     const next = level === "full" && found !== "enough" ? "full" : found;
+    // Otherwise the kernel waits for half a minute, and another program may take the space in the meantime. `owedBytes` lacks names and
+    // sizes of files that are not written yet.
+    const mustFlush = next === "full" && (next !== level || owedBytes > 0);
     if (next === "full") release();
     if (next !== level) announce(next);
-    // Otherwise the kernel waits for half a minute, and another program may take the space in the meantime.
-    if (next === "full" && owedBytes > 0) flushing ??= flushDisks().finally(() => (flushing = undefined));
+    if (mustFlush) flushing ??= flushDisks().finally(() => (flushing = undefined));
     if (next === "enough" && clock.now() >= nextTakeMs) await take();
   }
 

@@ -66,6 +66,9 @@ export interface Driver extends AsyncDisposable {
   // when the kernel writes them. Absent if a write fails at once in that case.
   unwrittenBytes?(): number;
 
+  // Makes the kernel write what this sandbox has written. Rejects if the machine's disk has no room for it. Present with `unwrittenBytes`.
+  flush?(id: SandboxId, signal: AbortSignal): Promise<void>;
+
   // Opens a new connection to the daemon. The driver guarantees that the peer is a process of this sandbox: it follows no
   // symbolic link that the sandbox has placed, and connects to no address that now belongs to another sandbox. The peer itself
   // is untrusted, so the caller must bound what it reads. Rejects with `sandbox_unreachable`.

@@ -108,7 +108,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
 
   async function conditionOf(id: SandboxId, reported: ContainerStatus | undefined): Promise<SandboxCondition> {
     const status = freezer.actualStatus(id, reported);
-    if (status === "running") return storage.hasFailed(id) ? "read_only" : "running";
+    if (status === "running") return storage.isReadOnly(id) ? "read_only" : "running";
     if (status === "paused") return copying.has(id) ? "running" : "frozen";
     return (await storage.has(id)) ? "stopped" : "absent";
   }
@@ -160,7 +160,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
       operation(spec.id, signal, async () => {
         if ((await inspect(spec.id, signal)) === "absent") throw new AppError("disk_missing");
         // The kernel writes to the disk again only when it is mounted again.
-        if (storage.hasFailed(spec.id)) await hibernate(spec.id, signal);
+        if (await storage.hasFailed(spec.id)) await hibernate(spec.id, signal);
         return { restarted: await ensureRunning(spec, "existing", signal) };
       }),
 
@@ -180,7 +180,11 @@ export function createDockerDriver(options: DockerOptions): Driver {
     stats: (id, signal) => containers.stats(id, signal),
     images: { fetch: (name, signal) => withDriverErrors(signal, () => containers.fetchImage(name, signal)) },
     // Only mounts of this server limit their size. The Engine does not say what each sandbox has in memory.
-    ...(boundDisks ? { volumes: storage.namedVolumes, unwrittenBytes: readUnwritten } : {}),
+    ...(boundDisks && {
+      volumes: storage.namedVolumes,
+      unwrittenBytes: readUnwritten,
+      flush: (id, signal) => withDriverErrors(signal, () => storage.flush(id, signal)),
+    }),
     dial,
 
     async [Symbol.asyncDispose]() {

@@ -25,7 +25,10 @@ export interface SandboxStorage {
   has(id: SandboxId): Promise<boolean>;
   list(): Promise<SandboxId[]>;
   // The disk has turned read-only after an error.
-  hasFailed(id: SandboxId): boolean;
+  isReadOnly(id: SandboxId): boolean;
+  // See SandboxDisks.
+  hasFailed(id: SandboxId): Promise<boolean>;
+  flush(id: SandboxId, signal: AbortSignal): Promise<void>;
   snapshots: DiskSnapshots;
   folderOf(id: SandboxId): string;
   readonly namedVolumes: NamedVolumes;
@@ -74,7 +77,9 @@ export function createSandboxStorage({ dataDir, uid, bounded, diskReserveMib }: 
     close,
     namedVolumes,
 
-    hasFailed: (id) => disks.failedAmong([folderOf(id)]).size > 0,
+    isReadOnly: (id) => disks.failedAmong([folderOf(id)]).size > 0,
+    hasFailed: (id) => disks.hasFailed(folderOf(id)),
+    flush: (id, signal) => disks.flush(folderOf(id), signal),
 
     async open(id, { create, volumes: mounted }, signal) {
       const { control, egress, home } = foldersOf(id);

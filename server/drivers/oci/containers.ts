@@ -28,6 +28,9 @@ export interface Containers extends AsyncDisposable {
   condition(id: SandboxId): SandboxCondition;
   // The sandboxes among these whose disk has turned read-only after an error.
   failedDisks(ids: readonly SandboxId[]): Set<SandboxId>;
+  // See SandboxDisks.
+  hasFailedDisk(id: SandboxId): Promise<boolean>;
+  flush(id: SandboxId, signal: AbortSignal): Promise<void>;
   // See Driver.
   unwrittenBytes(): number;
   // Replaces whatever is left of an earlier container, and resolves when the daemon of the new one answers. If it fails, the caller
@@ -183,6 +186,9 @@ export function createContainers(options: ContainersOptions): Containers {
       const failed = disks.failedAmong(ids.map(folderOf));
       return new Set(ids.filter((id) => failed.has(folderOf(id))));
     },
+
+    hasFailedDisk: (id) => disks.hasFailed(folderOf(id)),
+    flush: (id, signal) => disks.flush(folderOf(id), signal),
 
     unwrittenBytes: () => cgroups.list().reduce((sum, id) => sum + cgroups.unwrittenBytes(id), 0),
 

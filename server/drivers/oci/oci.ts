@@ -133,7 +133,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     resume: (spec, signal) =>
       operation(spec.id, signal, async () => {
         // The kernel writes to the disk again only when it is mounted again.
-        if (containers.failedDisks([spec.id]).size > 0) await containers.stop(spec.id);
+        if (await containers.hasFailedDisk(spec.id)) await containers.stop(spec.id);
         const before = containers.condition(spec.id);
         if (before === "absent") throw new AppError("disk_missing");
         if (before === "frozen") await thaw(spec.id, signal);
@@ -159,7 +159,10 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     listSnapshots: () => containers.listSnapshots(),
     inspect: async (id) => conditions([id])[0]!.condition,
     list: async () => conditions(containers.list()),
-    ...(boundDisks && { unwrittenBytes: containers.unwrittenBytes }),
+    ...(boundDisks && {
+      unwrittenBytes: containers.unwrittenBytes,
+      flush: (id, signal) => withDriverErrors(signal, () => containers.flush(id, signal)),
+    }),
     stats: async (id) => containers.stats(id),
     volumes: containers.namedVolumes,
     dial: containers.dial,

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import { AppError } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
+import type { DiskLevel } from "../../disk-space.ts";
+import { createListeners } from "../../listeners.ts";
 import { findSession } from "../../store/sessions/read.ts";
 import type { PartnerSession } from "../../store/sessions/session.ts";
 import { openRelays } from "../relays/session-relays.ts";
@@ -58,4 +61,31 @@ test("changes of two relays at once are both kept", async () => {
   const session = (await findSession(tested.store.db, id)) as PartnerSession;
   const kept = openRelays(tested.deps.secrets, session.sealedRelays, session.sandboxId);
   expect(kept.map(({ value }) => value)).toEqual(["new ONE", "new TWO"]);
+});
+
+test("a session counts as paused for a full disk when its files are written, or cannot be", async () => {
+  const changes = createListeners<DiskLevel>();
+  const begun = Promise.withResolvers<void>();
+  const flushed = Promise.withResolvers<void>();
+  let level: DiskLevel = "enough";
+  await using tested = await openTestSessions({
+    disk: { level: () => level, admitNew() {}, admitWrites() {}, onChange: changes.listen },
+    wrapDriver: (driver) => ({
+      ...driver,
+      unwrittenBytes: () => 0,
+      flush() {
+        begun.resolve();
+        return flushed.promise;
+      },
+    }),
+  });
+  await tested.start();
+  const { id } = await tested.sessions.create(tested.acme, aRequest());
+  const read = () => findSession(tested.store.db, id);
+  level = "full";
+  changes.call(level);
+  await begun.promise;
+  expect(await read()).toMatchObject({ state: "pausing" });
+  flushed.reject(new AppError("server_disk_full"));
+  await expect.poll(read).toMatchObject({ state: "paused", stopReason: "disk_full" });
 });

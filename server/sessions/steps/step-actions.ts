@@ -2,6 +2,7 @@ import { ERRORS, type AppError, type SandboxId, type SnapshotId, type Template }
 import type { Clock } from "../../clock.ts";
 import { MINUTE } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
+import { describeError } from "../../faults/describe-error.ts";
 import { failpoint } from "../../faults/failpoints.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Semaphore } from "../../fairness/semaphore.ts";
@@ -116,6 +117,14 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     if (restarted || !driver.traits.freezes) await links.start(session.sandboxId, startRequest(session), { signal });
   }
 
+  // Another program may take the rest of the disk as soon as the session counts as paused. If the disk is full already, the sandbox still
+  // has to stay frozen, and the resume repairs its disk.
+  async function flush({ id: sessionId, sandboxId }: PartnerSession, signal: AbortSignal): Promise<void> {
+    await driver.flush?.(sandboxId, signal).catch((error: unknown) => {
+      if (!signal.aborted) log.error("sandbox.flush_failed", { sessionId, sandboxId, error: describeError(error) });
+    });
+  }
+
   // False if there is no daemon that still has its memory, or if the template is not configured any more.
   async function thaw(session: Session, signal: AbortSignal): Promise<boolean> {
     try {
@@ -208,6 +217,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
           await undoPause(session, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
           throw error;
         }
+        if (session.stopReason === "disk_full") await flush(session, signal);
         links.forget(session.sandboxId);
         failpoint("pause.frozen");
       },

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, machine, type Missing } from "../../../../tests/support/machine.ts";
+import { mountSmallDisk } from "../../../../tests/support/small-disk.ts";
 import { mustRun } from "../run.ts";
 import { createSandboxDisks, probeDisks } from "./sandbox-disks.ts";
 
@@ -110,6 +111,28 @@ describeWith(machine.root ?? (await findMissing()), "the disk of a sandbox", () 
     expect(readFileSync(join(workspace, "note"), "utf8")).toBe("kept");
     await disks.close(folder);
     await mustRun("e2fsck", ["-f", "-n", join(folder, "volume.img")]);
+  });
+
+  test("is written to the host's disk by a flush, and a later write that failed is found before the next one", async () => {
+    await using host = mountSmallDisk(32);
+    const path = join(host.folder, "sandbox");
+    mkdirSync(path);
+    const signal = AbortSignal.timeout(30_000);
+    const { workspace } = await disks.open(path, { create: { diskMb: 64 }, owner: 12_345, signal });
+    try {
+      writeFileSync(join(workspace, "note"), "kept");
+      await disks.flush(path, signal);
+      host.fill();
+      // Nothing is left to write.
+      await disks.flush(path, signal);
+      expect(await disks.hasFailed(path)).toBe(false);
+      writeFileSync(join(workspace, "late"), Buffer.alloc(2 ** 20));
+      await expect(disks.flush(path, signal)).rejects.toThrow("Input/output error");
+      host.free();
+      expect(await disks.hasFailed(path)).toBe(true);
+    } finally {
+      await disks.close(path);
+    }
   });
 
   test("the probe leaves nothing behind", async () => {

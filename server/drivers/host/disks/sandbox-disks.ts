@@ -1,9 +1,10 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { utimes } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
-import { findMounts, isMounted, readOnlyMountPoints, unmount } from "../mounts.ts";
+import { findMounts, isMounted, readMountPoints, readOnlyMountPoints, unmount } from "../mounts.ts";
 import { mustRun, run } from "../run.ts";
 import { giveFiles, isRestoring, restoreDisk } from "./restore-disk.ts";
 import { repairImage } from "./repair-image.ts";
@@ -19,6 +20,10 @@ export interface SandboxDisks {
   open(folder: string, options: OpenOptions): Promise<SandboxDisk>;
   // Which of these folders have an open disk that has turned read-only, because the host could not write to its image.
   failedAmong(folders: readonly string[]): Set<string>;
+  // Whether the disk in `folder` is or is about to be read-only: after a failed write, the kernel says so only to the next writer.
+  hasFailed(folder: string): Promise<boolean>;
+  // Makes the kernel write the disk in `folder` and the volumes that are mounted there to the host's disk. Rejects if it cannot.
+  flush(folder: string, signal: AbortSignal): Promise<void>;
   // The number of the loop device of an open disk, such as 7:3. undefined if it has none.
   deviceOf(folder: string): string | undefined;
   // The space that the disk in `folder` occupies on the host's disk. null if it is a plain folder or does not exist.
@@ -41,9 +46,15 @@ export interface SandboxDisk {
 // The unit of `stat`, whatever the file system uses.
 const BLOCK_BYTES = 512;
 const RELEASE_TIMEOUT_MS = 5_000;
+const FLUSH_TIMEOUT_MS = 10 * 60_000;
 const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
 
 export function createSandboxDisks({ bounded }: { bounded: boolean }): SandboxDisks {
+  function failedAmong(folders: readonly string[]): Set<string> {
+    const points = readOnlyMountPoints();
+    return new Set(folders.filter((folder) => points.has(join(folder, "volume"))));
+  }
+
   return {
     bounded,
     async open(folder, { create, owner, signal }) {
@@ -62,9 +73,18 @@ export function createSandboxDisks({ bounded }: { bounded: boolean }): SandboxDi
       }
       return disk;
     },
-    failedAmong(folders) {
-      const points = readOnlyMountPoints();
-      return new Set(folders.filter((folder) => points.has(join(folder, "volume"))));
+    failedAmong,
+    async hasFailed(folder) {
+      const now = new Date();
+      // A small write to a folder that the sandbox does not see.
+      await utimes(join(folder, "volume"), now, now).catch(() => undefined);
+      return failedAmong([folder]).size > 0;
+    },
+    async flush(folder, signal) {
+      const points = readMountPoints().filter(
+        (point) => point === join(folder, "volume") || point.startsWith(`${join(folder, "volumes")}/`),
+      );
+      if (points.length > 0) await mustRun("sync", ["-f", "--", ...points], { signal, timeoutMs: FLUSH_TIMEOUT_MS });
     },
     deviceOf(folder) {
       const device = findMounts(join(folder, "volume"))[0]?.device;
