@@ -9,16 +9,19 @@ export type SessionId = `ses_${string}`;
 export type SandboxId = `sbx_${string}`;
 export type SnapshotId = `snp_${string}`;
 export type VolumeId = `vol_${string}`;
+export type RunId = `run_${string}`;
 
 const sessionPattern = new RegExp(`^ses_${ID_BODY}$`);
 const sandboxPattern = new RegExp(`^sbx_${ID_BODY}$`);
 const snapshotPattern = new RegExp(`^snp_${ID_BODY}$`);
 const volumePattern = new RegExp(`^vol_${ID_BODY}$`);
+const runPattern = new RegExp(`^run_${ID_BODY}$`);
 
 export const isSessionId = (text: string): text is SessionId => sessionPattern.test(text);
 export const isSandboxId = (text: string): text is SandboxId => sandboxPattern.test(text);
 export const isSnapshotId = (text: string): text is SnapshotId => snapshotPattern.test(text);
 export const isVolumeId = (text: string): text is VolumeId => volumePattern.test(text);
+export const isRunId = (text: string): text is RunId => runPattern.test(text);
 
 export function newId<Prefix extends string>(prefix: Prefix, nowMs: number): `${Prefix}_${string}` {
   return `${prefix}_${encodeTime(nowMs)}${encodeRandom()}`;

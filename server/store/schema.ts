@@ -1,6 +1,7 @@
 import type { Generated, Kysely } from "kysely";
 import type { KeyScope, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
 import type { ConsoleLoginsTable, OperatorTokensTable } from "./tables/console-tables.ts";
+import type { RunsTable } from "./tables/run-table.ts";
 import type { EgressHostsTable, OpeningsTable } from "./tables/session-log-tables.ts";
 import type { SnapshotsTable } from "./tables/snapshot-table.ts";
 import type { SessionState } from "./tables/session-states.ts";
@@ -16,6 +17,7 @@ export interface Tables {
   keys: KeysTable;
   sessions: SessionsTable;
   snapshots: SnapshotsTable;
+  runs: RunsTable;
   events: EventsTable;
   idempotency: IdempotencyTable;
   webhook_endpoints: WebhookEndpointsTable;

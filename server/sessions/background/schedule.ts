@@ -4,6 +4,7 @@ import type { Log } from "../../log.ts";
 import { purgeIdempotency } from "../../store/idempotency.ts";
 import type { Store } from "../../store/open.ts";
 import { purgeUserSettings } from "../../store/partners/user-settings.ts";
+import { purgeRuns } from "../../store/runs/write.ts";
 import * as due from "../../store/sessions/due.ts";
 import { purgeSessions } from "../../store/sessions/purge.ts";
 import type { Site, Session } from "../../store/sessions/session.ts";
@@ -62,6 +63,7 @@ export function createSchedule({ store, transitions, steps, capacity, disk, site
     const { db } = store;
     const deleted = [
       await purgeSessions(db, { destroyedBeforeMs: nowMs - rules.tombstoneMs }, BATCH),
+      await purgeRuns(db, nowMs - rules.tombstoneMs, BATCH),
       await purgeIdempotency(db, nowMs, BATCH),
       await purgeUserSettings(db, nowMs - UNUSED_SETTINGS_MS, BATCH),
     ];

@@ -23,6 +23,7 @@ import { up as facts } from "./0020-facts.ts";
 import { up as quarantine } from "./0021-quarantine.ts";
 import { up as modelReservations } from "./0022-model-reservations.ts";
 import { up as openingNames } from "./0023-opening-names.ts";
+import { up as runs } from "./0024-runs.ts";
 
 export interface Migration {
   name: string;
@@ -55,4 +56,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "quarantine", up: quarantine },
   { name: "model-reservations", up: modelReservations },
   { name: "opening-names", up: openingNames },
+  { name: "runs", up: runs },
 ];

@@ -14,6 +14,7 @@ import { appendAudit } from "./audit.ts";
 import { deletePartnerRows } from "./delete-partner.ts";
 import { insertKey } from "./keys.ts";
 import { reserveTokens } from "./model-reservations.ts";
+import { insertRun } from "../runs/write.ts";
 import { insertSnapshot } from "../snapshots/write.ts";
 import { addUsage, dayOf } from "../usage/days.ts";
 import { insertUses, insertVolume } from "../volumes/volumes.ts";
@@ -87,6 +88,7 @@ async function fill(store: Store, partnerId: string): Promise<void> {
     await store.transaction((tx) => appendEvent(tx, { partnerId, sessionId, type: "session.destroyed", at: nowMs, data: { sessionId } }));
     await insertUses(db, [{ volumeId: `vol_${partnerId}`, sessionId, mode: "ro" }]);
     await writeUserSettings(db, { partnerId, externalUserId: "u" }, { settings: "{}", version: 0 }, nowMs);
+    await insertRun(db, { id: newId("run", nowMs), partnerId, sessionId, externalUserId: "ada", request: { prompt: "x" }, nowMs });
     const used = { partner_id: partnerId, session_id: sessionId, external_user_id: "ada", template: "default" };
     await addUsage(db, [
       { ...used, day: dayOf(nowMs), running_ms: 1 },

@@ -16,9 +16,11 @@ export async function deletePartnerRows(db: Db, partnerId: string, limit: number
   const usedDays = db.selectFrom("usage_days").where("partner_id", "=", partnerId);
   const usedDay = usedDays.select("day").orderBy("day").limit(1);
   const usedSessions = usedDays.select("session_id").where("day", "=", usedDay).limit(limit);
+  const runs = db.selectFrom("runs").select("id").where("partner_id", "=", partnerId).limit(limit);
   const volumes = db.selectFrom("volumes").select("id").where("partner_id", "=", partnerId);
   for (const deletion of [
     db.deleteFrom("events").where("seq", "in", events),
+    db.deleteFrom("runs").where("id", "in", runs),
     db.deleteFrom("idempotency").where("partner_id", "=", partnerId),
     db.deleteFrom("usage_days").where("day", "=", usedDay).where("partner_id", "=", partnerId).where("session_id", "in", usedSessions),
     db.deleteFrom("model_usage").where("session_id", "in", usage),

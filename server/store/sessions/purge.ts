@@ -1,6 +1,6 @@
 import type { Db } from "../schema.ts";
 
-// Deletes the rows of destroyed sessions, with their logs: the triggers `purge` and `delete_partner` of sessions/states/states.ts. Returns
+// Deletes the rows of destroyed sessions, with their runs and logs: the triggers `purge` and `delete_partner` of sessions/states/states.ts. Returns
 // how many.
 export async function purgeSessions(db: Db, which: { destroyedBeforeMs: number } | { partnerId: string }, limit: number): Promise<number> {
   const destroyed = db.selectFrom("sessions").select("id").where("state", "=", "destroyed").limit(limit);
@@ -13,6 +13,7 @@ export async function purgeSessions(db: Db, which: { destroyedBeforeMs: number }
   const ids = found.map(({ id }) => id);
   await db.deleteFrom("openings").where("session_id", "in", ids).execute();
   await db.deleteFrom("egress_hosts").where("session_id", "in", ids).execute();
+  await db.deleteFrom("runs").where("session_id", "in", ids).execute();
   await db.deleteFrom("sessions").where("id", "in", ids).where("state", "=", "destroyed").execute();
   return found.length;
 }
