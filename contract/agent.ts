@@ -2,7 +2,7 @@
 // Client Protocol and stores conversations in the format below, which is the same for every agent. Plain types, no imports
 // but types: the browser loads this file too. Paths inside the workspace are relative to it; other paths are absolute.
 import type { AgentState } from "./daemon.ts";
-import type { Question, QuestionAnswer } from "./daemon/questions.ts";
+import type { Question, QuestionAnswer } from "./questions.ts";
 
 // GET    /agent                       AgentState (daemon.ts)
 // POST   /agent/start, /agent/stop    AgentState

@@ -1,6 +1,6 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import type { ToolItem } from "@berth/contract/agent.ts";
-import type { PermissionItem } from "@berth/contract/daemon/questions.ts";
+import type { PermissionItem } from "@berth/contract/questions.ts";
 import { ask } from "./questions/questions.ts";
 import type { Thread, Turn } from "./thread.ts";
 

@@ -1,5 +1,5 @@
 import type { PromptRequest } from "@berth/contract/agent.ts";
-import type { QuestionOutcome } from "@berth/contract/daemon/questions.ts";
+import type { QuestionOutcome } from "@berth/contract/questions.ts";
 import type { AgentConnection } from "./program/connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
 import type { TurnModel } from "./model/turn-model.ts";

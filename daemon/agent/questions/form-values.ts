@@ -1,5 +1,5 @@
 import { runInNewContext } from "node:vm";
-import type { FormField, FormValues } from "@berth/contract/daemon/questions.ts";
+import type { FormField, FormValues } from "@berth/contract/questions.ts";
 import { badRequest } from "../../http/errors.ts";
 
 const MAX_TEXT = 64 * 1024;

@@ -1,5 +1,5 @@
 import type { ConversationItem } from "@berth/contract/agent.ts";
-import type { FormItem, PermissionItem, Question, QuestionAnswer, QuestionOutcome, UrlItem } from "@berth/contract/daemon/questions.ts";
+import type { FormItem, PermissionItem, Question, QuestionAnswer, QuestionOutcome, UrlItem } from "@berth/contract/questions.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { badRequest } from "../../http/errors.ts";
 import { newItemId } from "../conversations/conversation.ts";

@@ -1,5 +1,5 @@
 import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
-import type { FormItem } from "@berth/contract/daemon/questions.ts";
+import type { FormItem } from "@berth/contract/questions.ts";
 import { saveAs } from "../../browser/download.ts";
 
 // Makes the browser download the conversation as Markdown.
