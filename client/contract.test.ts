@@ -5,15 +5,18 @@ import type * as contract from "@berth/contract";
 import type * as agent from "@berth/contract/agent.ts";
 import type * as daemon from "@berth/contract/daemon.ts";
 import type * as processes from "@berth/contract/daemon/processes.ts";
-import type * as questions from "@berth/contract/daemon/questions.ts";
+import type * as questions from "@berth/contract/questions.ts";
 import type * as own from "./types/api-types.ts";
 import type * as asked from "./types/question-types.ts";
+import type * as runs from "./types/run-types.ts";
 import type * as sandbox from "./types/sandbox-types.ts";
 
 test("the client's types match the contract", () => {
   expectTypeOf<own.SessionData>().toEqualTypeOf<contract.SessionRead>();
   expectTypeOf<contract.Session>().toExtend<own.SessionData>();
   expectTypeOf<own.CreateSession>().toEqualTypeOf<contract.CreateSession>();
+  expectTypeOf<runs.StartRun>().toEqualTypeOf<contract.StartRun>();
+  expectTypeOf<runs.RunStarted>().toEqualTypeOf<contract.RunStarted>();
   expectTypeOf<own.UpdateSession>().toEqualTypeOf<contract.UpdateSession>();
   expectTypeOf<own.IssueLaunchUrl>().toEqualTypeOf<contract.IssueLaunchUrl>();
   expectTypeOf<own.LaunchUrl>().toEqualTypeOf<contract.LaunchUrl>();

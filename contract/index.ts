@@ -3,6 +3,7 @@ export * from "./schemas/events.ts";
 export * from "./ids.ts";
 export * from "./schemas/egress-log.ts";
 export * from "./schemas/key.ts";
+export * from "./schemas/run.ts";
 export * from "./schemas/session.ts";
 export * from "./schemas/session-rules.ts";
 export * from "./schemas/snapshot.ts";

@@ -1,5 +1,6 @@
 // The bodies of the partner API. These types are separate from the contract, so that the package has no dependencies. A test
 // compares them with it.
+import type { StartRun } from "./run-types.ts";
 
 export type SessionStatus = "running" | "paused" | "destroyed";
 
@@ -75,6 +76,8 @@ export interface CreateSession {
   relays?: Relay[];
   // Volumes to mount. The session keeps them until it is destroyed.
   volumes?: VolumeMount[];
+  // What the agent works on when the session is set up. With `count`, each session gets a run of its own.
+  run?: StartRun;
 }
 
 export interface VolumeMount {
@@ -225,6 +228,9 @@ export type EventType =
   | "session.source_failed"
   | "session.setup_finished"
   | "process.exited"
+  | "run.started"
+  | "run.needs_input"
+  | "run.finished"
   | "snapshot.created"
   | "snapshot.failed"
   | "snapshot.deleted";

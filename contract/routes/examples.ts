@@ -30,6 +30,37 @@ const snapshot = {
   bytes: 48_234_496,
   createdAt: "2030-01-31T09:40:00.000Z",
 };
+const runId = "run_01kan2v8r08v0x4z6b9dbfdjmp";
+const runSummary = {
+  runId,
+  sessionId,
+  status: "succeeded",
+  reason: null,
+  code: null,
+  message: null,
+  conversationId: "conv_1",
+  prompt: "Fix the failing test in src/cart.ts",
+  mode: null,
+  model: null,
+  maxTurns: null,
+  maxTokens: 200_000,
+  timeoutMs: 1_800_000,
+  turns: 6,
+  tokens: { input: 48_210, output: 2114 },
+  cost: null,
+  fileCount: 1,
+  waitingMessages: 0,
+  createdAt: "2030-01-31T09:30:01.000Z",
+  startedAt: "2030-01-31T09:30:02.000Z",
+  endedAt: "2030-01-31T09:31:40.000Z",
+};
+const run = {
+  ...runSummary,
+  permissions: "allow",
+  text: "The total was rounded twice. I fixed it, and all tests pass.",
+  files: [{ path: "src/cart.ts", kind: "modified", linesAdded: 2, linesRemoved: 3 }],
+  waitsFor: [],
+};
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const key = {
   id: "key_01kan2v8r06s8w2y4a7c9ebgjm",
@@ -101,7 +132,22 @@ export const EXAMPLES: Record<string, unknown> = {
     autoStartAgent: true,
     metadata: { plan: "pro" },
   },
-  Session: session,
+  CreatedSession: session,
+  StartRun: {
+    prompt: "Fix the failing test in src/cart.ts",
+    permissions: [
+      { tool: "edit", path: "src/**", allow: true },
+      { tool: "shell", command: "npm test*", allow: true },
+    ],
+    maxTokens: 200_000,
+    timeoutMs: 1_800_000,
+  },
+  RunStarted: { runId, status: "queued" },
+  Run: run,
+  RunList: { data: [runSummary], nextCursor: null },
+  RunMessage: { prompt: "Add a test for the empty cart, too" },
+  AnswerRun: { itemId: "item_7", optionId: "allow_once" },
+  RunEvent: { type: "append", itemId: "item_2", text: "The test fails because " },
   SessionRead: session,
   SessionList: { data: [session], nextCursor: null },
   UpdateSession: { timeoutMs: 7_200_000, metadata: { plan: "team" } },

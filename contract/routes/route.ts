@@ -6,7 +6,7 @@ export interface Route {
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   // Relative to {base_url}, with {name} for parameters.
   path: string;
-  tag: "Sessions" | "Snapshots" | "Events" | "Webhooks" | "Keys" | "Usage" | "Volumes" | "Description" | SandboxTag;
+  tag: "Sessions" | "Runs" | "Snapshots" | "Events" | "Webhooks" | "Keys" | "Usage" | "Volumes" | "Description" | SandboxTag;
   summary: string;
   description: string;
   // Needs no API key.

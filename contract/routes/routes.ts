@@ -2,6 +2,7 @@ import type { ErrorCode } from "../errors.ts";
 import { EVENT_ROUTES } from "./event-routes.ts";
 import { KEY_ROUTES } from "./key-routes.ts";
 import { route, scopeOf, type Route } from "./route.ts";
+import { RUN_ROUTES } from "./run-routes.ts";
 import { SESSION_ROUTES } from "./session-routes.ts";
 import { SNAPSHOT_ROUTES } from "./snapshot-routes.ts";
 import { USAGE_ROUTES } from "./usage-routes.ts";
@@ -11,6 +12,7 @@ import { VOLUME_ROUTES } from "./volume-routes.ts";
 // description is derived from it, so the two cannot differ.
 export const ROUTES = {
   ...SESSION_ROUTES,
+  ...RUN_ROUTES,
   ...SNAPSHOT_ROUTES,
   ...EVENT_ROUTES,
   ...KEY_ROUTES,

@@ -1,12 +1,12 @@
 import Type from "typebox";
 import { EgressLog } from "../schemas/egress-log.ts";
 import {
+  CreatedSession,
   CreateSession,
   IssueLaunchUrl,
   LaunchUrl,
   ResumedSession,
   ResumeSession,
-  Session,
   SESSION_STATUSES,
   SessionList,
   SessionRead,
@@ -29,11 +29,11 @@ export const SESSION_ROUTES = {
     summary: "Create a session",
     // The response 207 has no schema of its own, because a client that was generated from this description expects a session.
     description:
-      "Creates a session for one of your users. The response is sent when its sandbox is ready. With `count`, the response is 207 and has a result for each session, `{sessions: [{session, error}]}`: one of the two is null, and an error has `code` and `message`. At least one session is running then.",
+      "Creates a session for one of your users. The response is sent when its sandbox is ready. With `run`, the agent begins to work when the session is set up, and the response has `run` too; with `count`, each session has a run of its own. With `count`, the response is 207 and has a result for each session, `{sessions: [{session, error}]}`: one of the two is null, and an error has `code` and `message`. At least one session is running then.",
     query: [query("wait", "`source`: answer when the source is there or has failed, at most after ten minutes.", Type.Enum(["source"]))],
     body: { schema: CreateSession, required: true },
     idempotent: true,
-    success: { status: 201, description: "The session is running.", schema: Session },
+    success: { status: 201, description: "The session is running.", schema: CreatedSession },
     errors: [
       "validation_failed",
       "session_not_found",

@@ -13,6 +13,9 @@ export const EVENT_TYPES = [
   "session.source_failed",
   "session.setup_finished",
   "process.exited",
+  "run.started",
+  "run.needs_input",
+  "run.finished",
   "snapshot.created",
   "snapshot.failed",
   "snapshot.deleted",
@@ -34,7 +37,7 @@ export const SessionEvent = Type.Object(
       {
         additionalProperties: true,
         description:
-          "The session at the time of the event: `sessionId`, `sandboxId`, `externalUserId`, `status`, `reason` and `metadata`. `process.exited` has `processId`, `name`, `processStatus` (`exited` or `lost`), `exitCode`, `signal`, `timedOut`, `startedAt`, `endedAt` and `durationMs` too. An event of a snapshot has `snapshotId`, `name`, `bytes` and `reason`, and the session that it was taken of.",
+          "The session at the time of the event: `sessionId`, `sandboxId`, `externalUserId`, `status`, `reason` and `metadata`. `process.exited` has `processId`, `name`, `processStatus` (`exited` or `lost`), `exitCode`, `signal`, `timedOut`, `startedAt`, `endedAt` and `durationMs` too. An event of a run has `runId`, `runStatus`, `reason`, `code`, `message`, `conversationId`, `waitsFor`, `tokens`, `durationMs` and `fileCount`. An event of a snapshot has `snapshotId`, `name`, `bytes` and `reason`, and the session that it was taken of.",
       },
     ),
   },

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { MAX_DISPLAY_NAME_LENGTH } from "../visitor.ts";
 import { changeRules, createRules, ruleDetails } from "./session-rules.ts";
+import { RunStarted, StartRun } from "./run.ts";
 import { VolumeMount, VolumeMounts } from "./volume.ts";
 import { MAX_RELAYS, Relay, RelayRead, RelayUpdate, SetupCommand, SetupRead, Source, SourceRead, SourceUpdate } from "./source.ts";
 
@@ -52,6 +53,9 @@ export const Session = Type.Object(
   { $id: "Session" },
 );
 export type Session = Static<typeof Session>;
+
+export const CreatedSession = Type.Object({ ...Session.properties, run: Type.Optional(RunStarted) }, { $id: "CreatedSession" });
+export type CreatedSession = Static<typeof CreatedSession>;
 
 // TypeBox's default pattern does not match a name with a line break, and would skip the validation of its value.
 const AnyName = Type.String({ pattern: "^[\\s\\S]*$" });
@@ -124,6 +128,7 @@ export const CreateSession = Type.Object(
       description:
         "Volumes to mount. They replace those of the template with the same name. The session keeps them until it is destroyed, also while it is paused.",
     }),
+    run: Type.Optional(StartRun),
   },
   { $id: "CreateSession" },
 );

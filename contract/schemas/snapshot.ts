@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { Session } from "./session.ts";
+import { CreatedSession } from "./session.ts";
 
 // Copies of the files of sessions.
 
@@ -49,7 +49,7 @@ export const ForkedSessions = Type.Object(
   {
     sessions: Type.Array(
       Type.Object({
-        session: Type.Union([Session, Type.Null()], { description: "The session; null if it could not be created." }),
+        session: Type.Union([CreatedSession, Type.Null()], { description: "The session; null if it could not be created." }),
         error: Type.Union(
           [
             Type.Object({
