@@ -194,7 +194,7 @@ export async function startServer(
       stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
     }),
   );
-  const { sessions, snapshots } = sessionServices;
+  const { sessions, snapshots, runs } = sessionServices;
   registerPoolMetrics(registry, sessionServices.pool);
 
   const openings = opening.use(createOpeningLog({ store, site, clock, log }));
@@ -236,6 +236,8 @@ export async function startServer(
     await createApp({
       sessions,
       snapshots,
+      runs,
+      relayStream: gateway.relayStream,
       authenticate: keys.authenticate,
       isTrustedProxy,
       tickets,

@@ -18,6 +18,7 @@ import { createPreviewLinks } from "./preview/preview-link.ts";
 import { createPreview } from "./preview/preview.ts";
 import { createOutputLimit } from "../event-loop/output-limit.ts";
 import { createRecentHolders } from "../fairness/recent-holders.ts";
+import { relayToApi, type ApiRequest } from "./relay/api-relay.ts";
 import { createSessionLinks, type SessionLinksDeps } from "./relay/session-links.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
 import { measureResponses } from "./requests/response-times.ts";
@@ -38,7 +39,11 @@ export interface Gateway extends AsyncDisposable {
   // Rejects only on a bug; the caller of this method then closes the connection.
   request(request: IncomingMessage, response: ServerResponse): Promise<void>;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
+  // Relays a request of the partner API, which has authorized it, to a path of a daemon. Rejects if nothing was sent.
+  relayStream(request: IncomingMessage, response: ServerResponse, target: StreamTarget): Promise<void>;
 }
+
+export type StreamTarget = Pick<ApiRequest, "sandboxId" | "path" | "onUnknown">;
 
 export interface GatewayDeps {
   sessions: Pick<Sessions, "bySandbox" | "onChange" | "wake" | "extend" | "retrySource">;
@@ -158,6 +163,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
       else await area?.upgrade(request, socket, head).catch(replyWithError);
       if (area?.name !== "preview") endUpgradeSpan(request);
     },
+
+    relayStream: (request, response, target) => relayToApi({ links, outputLimit }, { request, response, ...target }),
 
     async [Symbol.asyncDispose]() {
       closed = true;

@@ -36,6 +36,7 @@ import { nextRequestId } from "./requests/request-id.ts";
 import { addEventRoutes } from "./routes/event-routes.ts";
 import { openIdempotency } from "./requests/idempotency.ts";
 import { addKeyRoutes } from "./routes/key-routes.ts";
+import { addRunRoutes, type RunRouteDeps } from "./routes/run-routes.ts";
 import { addSessionRoutes, type SessionRouteDeps } from "./routes/session-routes.ts";
 import { addSnapshotRoutes } from "./routes/snapshot-routes.ts";
 import { addUsageRoutes } from "./routes/usage-routes.ts";
@@ -46,6 +47,8 @@ import { compileSerializersLater } from "./serializers.ts";
 export interface AppDeps {
   sessions: Sessions;
   snapshots: Snapshots;
+  runs: RunRouteDeps["runs"];
+  relayStream: RunRouteDeps["relayStream"];
   authenticate: Authenticate;
   tickets: Pick<Tickets, "issueLaunchUrl">;
   feed: Feed;
@@ -130,6 +133,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addHealth(app, { store, disk: deps.disk, isDraining: () => draining });
   const idempotency = await openIdempotency(deps);
   addSessionRoutes(app, { ...deps, idempotency });
+  addRunRoutes(app, { ...deps, idempotency });
   addSnapshotRoutes(app, { ...deps, idempotency });
   addEventRoutes(app, deps);
   addWebhookRoutes(app, { ...deps, idempotency });

@@ -36,6 +36,10 @@ import type { Sessions } from "./sessions.ts";
 import { followSetups } from "./setup/follow-setups.ts";
 import { createOutboxLink } from "./outbox/outbox-link.ts";
 import { createOutboxWatch } from "./outbox/outbox-watch.ts";
+import { createRunCalls } from "./runs/run-calls.ts";
+import { createRunDelivery } from "./runs/run-delivery.ts";
+import { createRunLink } from "./runs/run-link.ts";
+import type { Runs } from "./runs/runs.ts";
 import { createSnapshotServices } from "./snapshots/snapshot-services.ts";
 import { requireAdopted, requireReady } from "./snapshots/require-snapshot.ts";
 import type { SnapshotLimits, Snapshots } from "./snapshots/snapshots.ts";
@@ -48,6 +52,7 @@ import { createReconcileVolumes } from "./volumes/reconcile-volumes.ts";
 export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
   snapshots: Snapshots;
+  runs: Runs;
   // Callers report every use of a session here.
   activity: Pick<Activity, "note" | "begin">;
   reconcile: Reconcile;
@@ -153,7 +158,19 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, site, clock, log });
   const busySandboxes = createBusySandboxes({ store, driver, templates, activity, agentActivity, site, clock });
   const setups = followSetups({ ...deps, transitions, steps, changes, site });
-  const outbox = createOutboxWatch({ store, link: createOutboxLink(links), links, changes, site, clock, log });
+  const runLink = createRunLink(links);
+  const outbox = createOutboxWatch({
+    store,
+    link: createOutboxLink(links),
+    links,
+    stopRun: runLink.interrupt,
+    changes,
+    site,
+    clock,
+    log,
+  });
+  const delivery = createRunDelivery({ store, link: runLink, changes, site, clock, log });
+  const runs = createRunCalls({ ...deps, sessions, link: runLink, delivery, outbox, changes, activity, site });
   const { snapshots, tidy } = createSnapshotServices({
     ...deps,
     disk,
@@ -199,6 +216,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   return {
     sessions,
     snapshots,
+    runs,
     activity,
     reconcile,
     pool,
@@ -225,6 +243,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         clock.every(TICK_MS, logFailure("schedule", schedule.tick)),
         clock.every(TICK_MS, logFailure("idle", idleWatch.tick)),
         clock.every(TICK_MS, logFailure("setup", setups.tick)),
+        clock.every(TICK_MS, logFailure("runs", delivery.tick)),
         clock.every(BUSY_SAMPLE_MS, logFailure("idle", busySandboxes.sample)),
         clock.every(
           TICK_MS,
@@ -244,6 +263,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     },
     async [Symbol.asyncDispose]() {
       await outbox[Symbol.asyncDispose]();
+      await delivery[Symbol.asyncDispose]();
       for (const timer of timers) await timer[Symbol.asyncDispose]();
       await setups[Symbol.asyncDispose]();
       await activity.flushAll();

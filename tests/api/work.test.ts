@@ -14,7 +14,7 @@ const AT_MOST: Record<string, Work> = {
   "launch-url": { queries: 2, syncs: 1, programs: 0 },
   pause: { queries: 8, syncs: 1, programs: 0 },
   resume: { queries: 9, syncs: 1, programs: 0 },
-  DELETE: { queries: 8, syncs: 3, programs: 0 },
+  DELETE: { queries: 9, syncs: 3, programs: 0 },
 };
 
 interface Work {

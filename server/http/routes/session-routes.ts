@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { AppError, CreateSession, UpdateSession, type StatusOnly } from "@berth/contract";
+import { AppError, CreateSession, newId, UpdateSession, type RunStarted, type StatusOnly } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { createLoopTurns } from "../../event-loop/loop-turns.ts";
@@ -8,6 +8,7 @@ import { createOutputLimit } from "../../event-loop/output-limit.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { ServerDirectory } from "../../sessions/server-directory.ts";
 import { awaitSource } from "../../sessions/setup/await-source.ts";
+import type { Runs } from "../../sessions/runs/runs.ts";
 import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
 import type { SessionFiles, Snapshots } from "../../sessions/snapshots/snapshots.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
@@ -28,6 +29,7 @@ import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed,
 export interface SessionRouteDeps {
   sessions: Sessions;
   snapshots: Pick<Snapshots, "templateOf" | "withFiles">;
+  runs: Pick<Runs, "createIn" | "deliver">;
   tickets: Pick<Tickets, "issueLaunchUrl">;
   templates: Pick<Templates, "get">;
   idempotency: Idempotency;
@@ -37,7 +39,7 @@ export interface SessionRouteDeps {
 }
 
 export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): void {
-  const { sessions, snapshots, tickets, templates, store, clock, servers } = deps;
+  const { sessions, snapshots, runs, tickets, templates, store, clock, servers } = deps;
   const { baseUrlOf } = servers;
   const { runOnce } = deps.idempotency;
   const nextSlice = createLoopTurns();
@@ -63,12 +65,25 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
       const body = parseRequiredBody(request, CreateSession);
       const source = filesFrom(body);
       const sourceTemplate = source && (await snapshots.templateOf(partnerIdOf(request), source));
-      const { request: createRequest, from, count } = parseCreate(body, templates, sourceTemplate);
+      const { request: createRequest, from, count, run: runRequest } = parseCreate(body, templates, sourceTemplate);
       const wait = parseWait(request.query as Query);
-      const toResult = (session: SessionView): Result => ({ status: 201, body: toSession(baseUrlOf(session), session) });
       const createOne = async (save?: Save, files?: SessionFiles) => {
-        const options = recordChange(request, "session.create", save, toResult);
+        const run = runRequest && { id: newId("run", clock.now()), request: runRequest };
+        const started = run && { run: { runId: run.id, status: "queued" } satisfies RunStarted };
+        const toResult = (session: SessionView): Result => ({
+          status: 201,
+          body: { ...toSession(baseUrlOf(session), session), ...started },
+        });
+        const { span, record } = recordChange(request, "session.create", save, toResult);
+        const options: ChangeOptions = {
+          span,
+          async record(tx, session) {
+            if (run) await runs.createIn(tx, session, run);
+            await record?.(tx, session);
+          },
+        };
         const session = await sessions.create(request.principal.partner, { ...createRequest, ...(files && { files }) }, options);
+        if (run) runs.deliver(session);
         if (wait === "source") await awaitSource(sessions, session, AbortSignal.any([closing.signal, disconnected(request)]));
         return toResult(session);
       };

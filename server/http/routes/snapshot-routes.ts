@@ -9,7 +9,7 @@ import { requireNoFaults } from "../requests/field-faults.ts";
 import { addRoute } from "../requests/route.ts";
 import type { Idempotency, Result } from "../requests/idempotency.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
-import { decodePosition, encodeCursor, parseLimit, single, type Query } from "../session-format/list-query.ts";
+import { decodePosition, parseLimit, single, toPage, type Query } from "../session-format/list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 
 export interface SnapshotRouteDeps {
@@ -43,7 +43,7 @@ export function addSnapshotRoutes(app: FastifyInstance, { snapshots, idempotency
   addRoute(app, "listSnapshots", async (request): Promise<SnapshotList> => {
     const { limit, ...filter } = parseSnapshotQuery(request.query as Query);
     // One more than the page holds shows whether there is a next page.
-    return toSnapshotPage(await snapshots.list(partnerIdOf(request), { ...filter, limit: limit + 1 }), limit, toSnapshotBody);
+    return toPage(await snapshots.list(partnerIdOf(request), { ...filter, limit: limit + 1 }), limit, toSnapshotBody);
   });
 
   addRoute(app, "getSnapshot", async (request) => toSnapshotBody(await snapshots.get(partnerIdOf(request), idOf(request))));
@@ -65,13 +65,6 @@ export function parseSnapshotQuery(query: Query): { limit: number; sessionId?: s
     faults.push({ field: "cursor", message: "Must be the nextCursor of an earlier page" });
   requireNoFaults(faults);
   return { limit, ...(sessionId !== undefined && { sessionId }), ...(after && { after }) };
-}
-
-export function toSnapshotPage<Row>(found: readonly StoredSnapshot[], limit: number, toRow: (snapshot: StoredSnapshot) => Row) {
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  const nextCursor = found.length > limit && last ? encodeCursor({ createdAt: last.createdAtMs, id: last.id }) : null;
-  return { data: page.map(toRow), nextCursor };
 }
 
 const toCreated = (snapshot: StoredSnapshot): Result => ({ status: 201, body: toSnapshotBody(snapshot) });

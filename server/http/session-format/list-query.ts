@@ -76,6 +76,18 @@ export function single(query: Query, name: string, faults: FieldFault[]): string
 
 export const encodeCursor = ({ createdAt, id }: ListPosition): string => Buffer.from(`${createdAt}.${id}`).toString("base64url");
 
+// A page of `found`, which has one row more than `limit` if there is a next page.
+export function toPage<Item extends { createdAtMs: number; id: string }, Row>(
+  found: readonly Item[],
+  limit: number,
+  toRow: (item: Item) => Row,
+) {
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  const nextCursor = found.length > limit && last ? encodeCursor({ createdAt: last.createdAtMs, id: last.id }) : null;
+  return { data: page.map(toRow), nextCursor };
+}
+
 export function decodeCursor(cursor: string): ListPosition | null {
   const position = decodePosition(cursor);
   return position && isSessionId(position.id) ? position : null;

@@ -7,6 +7,7 @@ import {
   TIMEOUT_MS,
   UpdateSession,
   type FieldFault,
+  type StartRun,
 } from "@berth/contract";
 import type { CreateRequest, SessionChange } from "../../sessions/sessions.ts";
 import type { FilesFrom } from "../../sessions/snapshots/snapshots.ts";
@@ -30,6 +31,8 @@ export interface ParsedCreate {
   from: FilesFrom | null;
   // null: one session, and a reply that is that session.
   count: number | null;
+  // The run that begins when the session is set up.
+  run: StartRun | null;
 }
 
 // `sourceTemplate` is the template if the create names none.
@@ -46,7 +49,12 @@ export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">,
   }
   if (!isFaulty("source") && !isFaulty("relays")) faults.push(...findSetupFaults(request));
   requireNoFaults(faults);
-  return { request: toCreateRequest(request, defaultTemplate), from: filesFrom(request), count: request.count ?? null };
+  return {
+    request: toCreateRequest(request, defaultTemplate),
+    from: filesFrom(request),
+    count: request.count ?? null,
+    run: request.run ?? null,
+  };
 }
 
 function toCreateRequest(request: CreateSession, defaultTemplate: string): CreateRequest {

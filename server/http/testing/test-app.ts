@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
+import { AppError } from "@berth/contract";
 import type { ConsoleServer } from "@berth/contract/console.ts";
 import { openMigratedStore } from "../../../tests/support/databases/migrated.ts";
 import { systemClock, type Clock } from "../../clock.ts";
@@ -26,6 +27,7 @@ import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { createUsageReports } from "../../usage/usage-reports.ts";
 import { createApp, type App, type AppDeps } from "../app.ts";
 import { checkReply } from "./check-reply.ts";
+import { NO_RUNS } from "./no-runs.ts";
 import { NO_SNAPSHOTS } from "./no-snapshots.ts";
 import { createMemorySessions } from "./memory-sessions.ts";
 
@@ -95,6 +97,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const feed = createFeed({ store, sessions, clock });
   const app = await createApp({
     snapshots: NO_SNAPSHOTS,
+    runs: NO_RUNS,
+    relayStream: () => Promise.reject(new AppError("sandbox_unreachable")),
     feed,
     endpoints,
     ownKeys: createOwnKeys({ store, clock, onChange: authenticator.forget }),

@@ -1,8 +1,11 @@
 import { AppError, type SandboxId } from "@berth/contract";
-import type { OutboxEntry } from "@berth/contract/daemon-internal.ts";
+import type { OutboxEntry, RunNews } from "@berth/contract/daemon-internal.ts";
+import { readBody } from "../../bounded-io/read-body.ts";
 import { SECOND } from "../../clock.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
-import { readResponseText } from "../../daemon-link/link-errors.ts";
+import { unreachable } from "../../daemon-link/link-errors.ts";
+import { isFinal } from "../../store/runs/run.ts";
+import { parseReport, type RunChangeNews } from "../runs/run-report.ts";
 import { parseEnd, type ProcessEnd } from "./process-end.ts";
 
 // The daemon's outbox: what has happened in a sandbox and is not recorded yet. The daemon is untrusted: code in the sandbox may
@@ -18,10 +21,17 @@ export interface News {
   // Unique in its sandbox.
   id: string;
   // null: this server does not understand it.
-  end: ProcessEnd | null;
+  about: ProcessNews | RunChangeNews | null;
+}
+
+export interface ProcessNews {
+  type: "process.exited";
+  end: ProcessEnd;
 }
 
 const ANSWER_TIMEOUT_MS = 30 * SECOND;
+// Some reports of runs, each with a text and a list of files.
+const MAX_BYTES = 4 * 1024 * 1024;
 
 export function createOutboxLink(links: Pick<DaemonLinks, "request">): OutboxLink {
   async function call(sandboxId: SandboxId, method: "GET" | "POST", query: string, body: object | null, signal: AbortSignal, waitMs = 0) {
@@ -33,7 +43,7 @@ export function createOutboxLink(links: Pick<DaemonLinks, "request">): OutboxLin
       signal,
       ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
     });
-    const text = await readResponseText(response.body);
+    const text = String(await readBody(response.body, MAX_BYTES, () => unreachable("the outbox is too long")));
     // The daemon of a sandbox that an earlier version has started has no outbox.
     if (response.status === 404) return "";
     if (response.status >= 300)
@@ -46,7 +56,7 @@ export function createOutboxLink(links: Pick<DaemonLinks, "request">): OutboxLin
       const text = await call(sandboxId, "GET", `?waitMs=${waitMs}`, null, signal, waitMs);
       const { entries, open } = (text === "" ? {} : JSON.parse(text)) as { entries?: OutboxEntry[]; open?: number };
       const known = (Array.isArray(entries) ? entries : []).filter((entry) => typeof entry?.id === "string" && ENTRY_ID.test(entry.id));
-      return { news: known.map((entry) => ({ id: entry.id, end: parseEnd(entry) })), open: typeof open === "number" && open > 0 };
+      return { news: known.map((entry) => ({ id: entry.id, about: parseEntry(entry) })), open: typeof open === "number" && open > 0 };
     },
     async remove(sandboxId, ids, signal) {
       await call(sandboxId, "POST", "", { recorded: ids }, signal);
@@ -55,3 +65,14 @@ export function createOutboxLink(links: Pick<DaemonLinks, "request">): OutboxLin
 }
 
 const ENTRY_ID = /^[0-9a-f]{24}$/;
+const RUN_NEWS: readonly string[] = ["run.started", "run.needs_input", "run.continued", "run.finished"] satisfies RunNews[];
+
+function parseEntry(entry: OutboxEntry): News["about"] {
+  const { type, data } = entry;
+  if (type === "process.exited") {
+    const end = parseEnd(data);
+    return end && { type, end };
+  }
+  const report = RUN_NEWS.includes(type) ? parseReport(data) : null;
+  return report && isFinal(report.status) === (type === "run.finished") ? { type, report } : null;
+}

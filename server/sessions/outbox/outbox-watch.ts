@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { idFrom, isAppError, type SandboxId } from "@berth/contract";
+import { idFrom, isAppError, type RunId, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { LinkNews } from "../../daemon-link/link-news.ts";
 import { createTokenBuckets, fillTimeMs } from "../../fairness/token-bucket.ts";
@@ -7,24 +7,31 @@ import { failpoint } from "../../faults/failpoints.ts";
 import type { Log } from "../../log.ts";
 import { appendEvent } from "../../store/events.ts";
 import type { Store } from "../../store/open.ts";
+import { lockSession } from "../../store/runs/write.ts";
+import type { Db } from "../../store/schema.ts";
 import { findSessionBySandbox, sessionsInState } from "../../store/sessions/read.ts";
 import { isAtSite, isPartnerSession, type PartnerSession, type Site } from "../../store/sessions/session.ts";
 import { BACKGROUND, forEachConcurrently } from "../background/for-each-concurrently.ts";
 import type { Changes } from "../changes.ts";
-import { commonEventData } from "../states/transitions.ts";
-import type { News, OutboxLink } from "./outbox-link.ts";
+import { recordReport } from "../runs/record-report.ts";
+import { commonEventData } from "../states/event-data.ts";
+import type { News, OutboxLink, ProcessNews } from "./outbox-link.ts";
 
 // Records what sandboxes report as events of their sessions. A daemon keeps each report until it is recorded, and a report that is
 // recorded twice has the same id, so that each is exactly one event, whichever server reads it and whenever one dies.
 export interface OutboxWatch extends AsyncDisposable {
   // Looks at all running sandboxes, because an earlier server may have died.
   begin(): Promise<void>;
+  // Records what the sandbox has reported so far.
+  catchUp(session: PartnerSession): Promise<void>;
 }
 
 export interface OutboxWatchDeps {
   store: Store;
   link: OutboxLink;
   links: LinkNews;
+  // Stops a run that should not go on.
+  stopRun(sandboxId: SandboxId, id: RunId, signal: AbortSignal): Promise<void>;
   changes: Changes;
   site: Site;
   clock: Clock;
@@ -36,7 +43,7 @@ const RETRY_MS = 2 * SECOND;
 // A sandbox that reports without end must not fill the events of its partner, or keep this server busy.
 const REPORTS = { capacity: 1000, fillMs: 500 * SECOND };
 
-export function createOutboxWatch({ store, link, links, changes, site, clock, log }: OutboxWatchDeps): OutboxWatch {
+export function createOutboxWatch({ store, link, links, stopRun, changes, site, clock, log }: OutboxWatchDeps): OutboxWatch {
   const reportsOf = createTokenBuckets<SandboxId>(clock.now);
   const followed = new Map<SandboxId, Promise<void>>();
   // Sandboxes with news that are not running yet, or whose following was about to end.
@@ -80,8 +87,10 @@ export function createOutboxWatch({ store, link, links, changes, site, clock, lo
   async function readOnce(session: PartnerSession, waitMs: number): Promise<boolean> {
     const { news, open } = await link.read(session.sandboxId, waitMs, signal);
     if (news.length > 0) {
-      await record(session, news);
+      const strays = await record(session, news);
       failpoint("outbox.recorded");
+      if (news.some(({ about }) => about?.type.startsWith("run."))) failpoint("run.recorded");
+      for (const id of strays) await stopRun(session.sandboxId, id, signal);
       const ids = news.map(({ id }) => id);
       await link.remove(session.sandboxId, ids, signal);
     }
@@ -91,22 +100,24 @@ export function createOutboxWatch({ store, link, links, changes, site, clock, lo
     return open || news.length > 0;
   }
 
-  async function record(session: PartnerSession, news: News[]): Promise<void> {
+  // Returns the runs that should not go on.
+  async function record(session: PartnerSession, news: News[]): Promise<Set<RunId>> {
+    const strays = new Set<RunId>();
     await store.transaction(async (tx) => {
-      for (const { id, end } of news) {
-        if (!end) continue;
-        const { status: processStatus, ...ended } = end;
-        await appendEvent(tx, {
-          id: idFrom("evt", `${session.sandboxId} ${id}`),
-          partnerId: session.partnerId,
-          sessionId: session.id,
-          type: "process.exited",
-          at: clock.now(),
-          data: { ...commonEventData(session), processStatus, ...ended },
-        });
+      strays.clear();
+      if (news.some(({ about }) => about && "report" in about)) await lockSession(tx, store.engine, session.id);
+      for (const { id, about } of news) {
+        if (!about) continue;
+        const nowMs = clock.now();
+        if ("end" in about) await recordEnd(tx, session, about, { entryId: id, nowMs });
+        else {
+          const stray = await recordReport(tx, session, about, { entryId: id, nowMs });
+          if (stray) strays.add(stray);
+        }
       }
     });
     changes.announce(session);
+    return strays;
   }
 
   async function findRunning(sandboxId: SandboxId): Promise<PartnerSession | null> {
@@ -122,10 +133,29 @@ export function createOutboxWatch({ store, link, links, changes, site, clock, lo
         if (more) follow(session.sandboxId);
       });
     },
+    async catchUp(session) {
+      await readOnce(session, 0);
+    },
     async [Symbol.asyncDispose]() {
       closing.abort();
       for (const listener of listeners) listener[Symbol.dispose]();
       await Promise.all(followed.values());
     },
   };
+}
+
+async function recordEnd(
+  tx: Db,
+  session: PartnerSession,
+  { type, end: { status: processStatus, ...ended } }: ProcessNews,
+  { entryId, nowMs }: { entryId: string; nowMs: number },
+): Promise<void> {
+  await appendEvent(tx, {
+    id: idFrom("evt", `${session.sandboxId} ${entryId}`),
+    partnerId: session.partnerId,
+    sessionId: session.id,
+    type,
+    at: nowMs,
+    data: { ...commonEventData(session), processStatus, ...ended },
+  });
 }

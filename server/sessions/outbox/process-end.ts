@@ -1,5 +1,5 @@
-import type { OutboxEntry } from "@berth/contract/daemon-internal.ts";
 import { plainText } from "../../plain-text.ts";
+import { objectOf, timeOf } from "../report-fields.ts";
 
 // How a process ended, as its daemon says. People and partners' backends read it.
 export interface ProcessEnd {
@@ -15,9 +15,8 @@ export interface ProcessEnd {
 }
 
 // null if it is none.
-export function parseEnd({ type, data }: OutboxEntry): ProcessEnd | null {
-  if (type !== "process.exited" || typeof data !== "object" || data === null) return null;
-  const { id, name, status, exitCode, signal, timedOut, startedAt, endedAt } = data;
+export function parseEnd(data: unknown): ProcessEnd | null {
+  const { id, name, status, exitCode, signal, timedOut, startedAt, endedAt } = objectOf(data) ?? {};
   const [startedMs, endedMs] = [timeOf(startedAt), timeOf(endedAt)];
   if (typeof id !== "string" || !/^proc_[0-9a-f]{16}$/.test(id) || startedMs === null || endedMs === null) return null;
   return {
@@ -32,11 +31,3 @@ export function parseEnd({ type, data }: OutboxEntry): ProcessEnd | null {
     durationMs: Math.max(0, endedMs - startedMs),
   };
 }
-
-function timeOf(text: unknown): number | null {
-  const ms = typeof text === "string" ? Date.parse(text) : Number.NaN;
-  return ms >= 0 && ms < MAX_TIME_MS ? ms : null;
-}
-
-// Dates of JavaScript end there.
-const MAX_TIME_MS = 8.64e15;

@@ -6,7 +6,6 @@ import type { Store, Sync } from "../../store/open.ts";
 import type { Db } from "../../store/schema.ts";
 import {
   isPartnerSession,
-  statusOf,
   type Lease,
   type PartnerSession,
   type Session,
@@ -16,6 +15,8 @@ import {
 import { viewOf, type SessionView } from "../../store/sessions/view.ts";
 import { deleteSession, moveSession, releaseLease, updateSession, type SessionChanges } from "../../store/sessions/write.ts";
 import { addTime, timeChange } from "../../store/usage/time.ts";
+import { endRunsOf, type RunsEnd } from "./run-ends.ts";
+import { commonEventData } from "./event-data.ts";
 import { outcomeOf, type Trigger } from "./states.ts";
 
 // Moves sessions as the table in states.ts says. Each transition is one transaction: row, generation, events and what the
@@ -125,6 +126,8 @@ export async function applyTransition(
     failpoint("usage.counting");
     await addTime(tx, session, time.ended);
   }
+  const runsEnd = runsEndOf(applied, trigger);
+  if (runsEnd && isPartnerSession(applied)) await endRunsOf(tx, applied, runsEnd, nowMs);
   for (const type of eventsOf(session, trigger)) {
     if (!isPartnerSession(applied)) throw new Error(`${trigger} appends ${type}, but ${applied.id} belongs to no partner`);
     await appendEvent(tx, {
@@ -163,21 +166,17 @@ function eventsOf(session: Session, trigger: Trigger): readonly EventType[] {
   return "events" in outcome ? (outcome.events ?? []) : [];
 }
 
+// Why runs of the session that are not over cannot go on. null: they can.
+function runsEndOf({ state }: Session, trigger: Trigger): RunsEnd | null {
+  if (state === "destroyed") return "destroyed";
+  return trigger === "lost" || trigger === "source_failed" ? trigger : null;
+}
+
 function setupData({ setup }: PartnerSession, type: EventType): object {
   if (type === "session.setup_finished") return { exitCode: setup?.exitCode ?? null };
   if (type !== "session.source_ready" && type !== "session.source_failed") return {};
   return { source: setup?.source ?? null };
 }
-
-// The part that the events of a session have in common.
-export const commonEventData = (session: PartnerSession) => ({
-  sessionId: session.id,
-  sandboxId: session.sandboxId,
-  externalUserId: session.externalUserId,
-  status: statusOf(session),
-  reason: session.stopReason,
-  metadata: JSON.parse(session.metadataJson) as Record<string, string>,
-});
 
 const eventData = (session: PartnerSession, type: EventType) => ({
   ...commonEventData(session),

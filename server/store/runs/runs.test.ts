@@ -35,14 +35,21 @@ onBothEngines("runs in the store", (databases) => {
 
     const change = { ...first, status: "running" as const, revision: 2, startedAtMs: startMs + 5 };
     expect(await updateRun(db, first, change)).toMatchObject({ status: "running", startedAtMs: startMs + 5 });
-    for (const stale of [{ ...change, revision: 2 }, { ...change, revision: 1 }]) expect(await updateRun(db, first, stale)).toBeNull();
+    for (const stale of [
+      { ...change, revision: 2 },
+      { ...change, revision: 1 },
+    ])
+      expect(await updateRun(db, first, stale)).toBeNull();
     expect(await updateRun(db, { ...first, sessionId: "ses_other" }, { ...change, revision: 9 })).toBeNull();
     const ended = { ...change, status: "succeeded" as const, revision: 3, endedAtMs: startMs + 9 };
     expect(await updateRun(db, first, ended)).toMatchObject({ status: "succeeded", endedAtMs: startMs + 9 });
     expect(await updateRun(db, first, { ...ended, revision: 4, status: "failed" })).toBeNull();
     const end = { status: "interrupted", reason: "session_ended", code: null, message: "It has ended.", pending: "interrupt" } as const;
     expect(await endRun(db, first, { ...end, nowMs: startMs + 10 })).toBeNull();
-    expect(await endRun(db, second, { ...end, nowMs: startMs + 10 })).toMatchObject({ status: "interrupted", summary: { reason: end.reason } });
+    expect(await endRun(db, second, { ...end, nowMs: startMs + 10 })).toMatchObject({
+      status: "interrupted",
+      summary: { reason: end.reason },
+    });
     expect(await findRun(db, sessionId, second.id)).toMatchObject({ pending: "interrupt", endedAtMs: startMs + 10 });
     expect(await findRun(db, "ses_other", second.id)).toBeNull();
     expect(await countUnfinished(db, sessionId)).toBe(0);

@@ -71,11 +71,12 @@ const newSummary = (request: StartRun): RunSummary => ({
 // The part of a run that changes.
 export type RunChange = Pick<StoredRun, "status" | "revision" | "startedAtMs" | "endedAtMs" | "summary" | "details">;
 
-// Only if the run is not over and the change is newer than what the row has. null: nothing happened.
+// A change that the daemon reports, so it knows the run. Only if the run is not over and the change is newer than what the row has. null:
+// nothing happened.
 export async function updateRun(tx: Db, { id, sessionId }: Pick<StoredRun, "id" | "sessionId">, change: RunChange) {
   const row = await tx
     .updateTable("runs")
-    .set({ ...columnsOf(change), revision: change.revision })
+    .set({ ...columnsOf(change), revision: change.revision, pending: null })
     .where("id", "=", id)
     .where("session_id", "=", sessionId)
     .where("revision", "<", change.revision)

@@ -5,8 +5,8 @@ import type { Snapshots, StoredSnapshot } from "../../../sessions/snapshots/snap
 import type { Store } from "../../../store/open.ts";
 import { appendAudit } from "../../../store/partners/audit.ts";
 import { findSnapshot, listSnapshots, snapshotUse } from "../../../store/snapshots/read.ts";
-import { parseSnapshotQuery, toSnapshotBody, toSnapshotPage } from "../../routes/snapshot-routes.ts";
-import type { Query } from "../../session-format/list-query.ts";
+import { parseSnapshotQuery, toSnapshotBody } from "../../routes/snapshot-routes.ts";
+import { toPage, type Query } from "../../session-format/list-query.ts";
 import type { ConsoleRoute } from "../console-api.ts";
 
 export interface SnapshotRouteDeps {
@@ -23,7 +23,7 @@ export function snapshotRoutes({ store, clock, snapshots }: SnapshotRouteDeps): 
       async handle({ partnerId }, request): Promise<ConsoleSnapshotList> {
         const { limit, ...filter } = parseSnapshotQuery(request.query as Query);
         const found = await listSnapshots(store.db, { ...filter, ...(partnerId !== null && { partnerId }), limit: limit + 1 });
-        return { ...toSnapshotPage(found, limit, toConsoleSnapshot), use: await snapshotUse(store.db, partnerId) };
+        return { ...toPage(found, limit, toConsoleSnapshot), use: await snapshotUse(store.db, partnerId) };
       },
     },
     {
