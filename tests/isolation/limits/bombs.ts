@@ -2,14 +2,15 @@ import { constants, deflateRawSync, gzipSync } from "node:zlib";
 
 // Small archives that unpack to gigabytes of zeros, which compress to a thousandth. Both formats may repeat a block.
 const BLOCK_BYTES = 16 * 1024 * 1024;
+const ZIP_BLOCKS = 128;
 
-// 8 GiB in 8 MiB.
-export function gzipBomb(blocks = 512): Buffer {
+// 2 GiB in 2 MiB.
+export function gzipBomb(blocks = 128): Buffer {
   const block = gzipSync(Buffer.alloc(BLOCK_BYTES));
   return Buffer.concat(Array.from({ length: blocks }, () => block));
 }
 
-// One file of 8 GiB, the maximum of plain tar. The data ends after 256 MiB, because tar keeps reading after the disk is full,
+// One file of 8 GiB, the maximum of plain tar. The data ends after 64 MiB, because tar keeps reading after the disk is full,
 // which is not what we test.
 export function tarBomb(): Buffer {
   const header = Buffer.alloc(512);
@@ -25,13 +26,13 @@ export function tarBomb(): Buffer {
   put("ustar\x0000", 257);
   const sum = header.reduce((total, byte) => total + byte, 0);
   put(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-  return Buffer.concat([gzipSync(header), gzipBomb(16)]);
+  return Buffer.concat([gzipSync(header), gzipBomb(4)]);
 }
 
-// One file of 3.9 GiB in 4 MiB. Its checksum is wrong, which a program notices only at the end of the data.
+// One file of 2 GiB in 2 MiB. Its checksum is wrong, which a program notices only at the end of the data.
 export function zipBomb(): Buffer {
   const block = deflateRawSync(Buffer.alloc(BLOCK_BYTES), { finishFlush: constants.Z_FULL_FLUSH });
-  const data = Buffer.concat([...Array.from({ length: 248 }, () => block), Buffer.from([0x03, 0x00])]);
+  const data = Buffer.concat([...Array.from({ length: ZIP_BLOCKS }, () => block), Buffer.from([0x03, 0x00])]);
   const name = Buffer.from("bomb.bin");
   // Version, flags, deflated, time and date, checksum, packed and unpacked size, length of the name, nothing extra.
   const about = Buffer.alloc(26);
@@ -39,7 +40,7 @@ export function zipBomb(): Buffer {
   about.writeUInt16LE(8, 4);
   about.writeUInt16LE(0x21, 8);
   about.writeUInt32LE(data.length, 14);
-  about.writeUInt32LE(248 * BLOCK_BYTES, 18);
+  about.writeUInt32LE(ZIP_BLOCKS * BLOCK_BYTES, 18);
   about.writeUInt16LE(name.length, 22);
   const local = Buffer.concat([Buffer.from("PK\x03\x04"), about, name, data]);
   const central = Buffer.concat([Buffer.from("PK\x01\x02\x14\x00"), about, Buffer.alloc(14), name]);
