@@ -17,6 +17,7 @@ import { createModelForwarder } from "./model/model-forwarder.ts";
 import { createModelWatch } from "./model-watch.ts";
 import { type ImageStore, openImageStore } from "./prompts/image-store.ts";
 import { createPromptQueue, type PromptQueue } from "./prompt-queue.ts";
+import { createElicitations } from "./questions/elicitations.ts";
 import { answerQuestion, parseAnswer } from "./questions/questions.ts";
 import { createRunner, type Runner } from "./program/runner.ts";
 import { createThread, type Thread } from "./thread.ts";
@@ -93,6 +94,11 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       lastWorkedMs = performance.now();
       return thread ? turns.ask(thread, request) : Promise.resolve({ outcome: { outcome: "cancelled" } });
     },
+    elicitation(request, signal) {
+      lastWorkedMs = performance.now();
+      return elicitations.create("sessionId" in request ? bySession(String(request.sessionId)) : opening(), request, signal);
+    },
+    elicitationComplete: (notification) => elicitations.complete(notification),
   };
 
   const model = createModelForwarder(
@@ -116,6 +122,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     },
   });
 
+  const elicitations = createElicitations(model.hideAddresses);
   const sessions = createAgentSessions({ workspace, isModelFixed: () => isModelFixed(environment) });
   const checkpoints = createCheckpoints({ workspace: files, environment, folder: join(folder, "checkpoints") });
   const images = openImageStore(join(folder, "images"));
@@ -268,6 +275,12 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     const thread = threads.get(id);
     if (!thread) throw notFound("There is no such conversation");
     return thread;
+  }
+
+  // An agent that asks while it opens a session cannot name the session yet.
+  function opening(): Thread | undefined {
+    const [first, ...others] = [...threads.values()].filter((thread) => thread.opening && thread.turn);
+    return others.length === 0 ? first : undefined;
   }
 
   function bySession(sessionId: string): Thread | undefined {

@@ -4,6 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import {
   client,
   type ClientContext,
+  type CompleteElicitationNotification,
+  type CreateElicitationRequest,
+  type CreateElicitationResponse,
   type InitializeResponse,
   methods,
   ndJsonStream,
@@ -47,6 +50,9 @@ export interface ConnectOptions {
 export interface AgentHandlers {
   update(notification: SessionNotification): void;
   permission(request: RequestPermissionRequest): Promise<RequestPermissionResponse>;
+  // `signal`: the agent no longer asks.
+  elicitation(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>;
+  elicitationComplete(notification: CompleteElicitationNotification): void;
 }
 
 // The message is for the user.
@@ -80,6 +86,8 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
   const { agent } = client({ name: "berth" })
     .onNotification(methods.client.session.update, ({ params }) => handlers.update(params))
     .onRequest(methods.client.session.requestPermission, ({ params }) => handlers.permission(params))
+    .onRequest(methods.client.elicitation.create, ({ params, signal }) => handlers.elicitation(params, signal))
+    .onNotification(methods.client.elicitation.complete, ({ params }) => handlers.elicitationComplete(params))
     .connect(stream);
 
   const kill = () => stopProgram(program);
@@ -89,7 +97,11 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
         protocolVersion: PROTOCOL_VERSION,
         clientInfo: { name: "berth", version: "0.1.0" },
         // No `fs`: two edits of one file would read it before either writes, and its texts cannot carry every encoding.
-        clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+        clientCapabilities: {
+          fs: { readTextFile: false, writeTextFile: false },
+          terminal: false,
+          elicitation: { form: {}, url: {} },
+        },
       }),
       failedToSpawn,
       endedEarly(command, ended),

@@ -9,14 +9,22 @@ import { checkValues } from "./form-values.ts";
 // The questions that a turn waits for, whichever way they are asked and answered.
 export type QuestionItem = ConversationItem & Question;
 
-// Shows a question and waits for its answer, which is `cancelled` if the turn ends first.
-export async function ask<Asked extends Question>({ live }: Thread, turn: Turn, question: Asked): Promise<NonNullable<Asked["outcome"]>> {
+const MAX_WAITING = 50;
+
+// Shows a question and waits for its answer, which is `cancelled` if the turn ends first. `onAsked` gets the id of the item.
+export async function ask<Asked extends Question>(
+  { live }: Thread,
+  turn: Turn,
+  question: Asked,
+  { onAsked = () => {} }: { onAsked?: (itemId: string) => void } = {},
+): Promise<NonNullable<Asked["outcome"]>> {
   const item = { ...question, id: newItemId(), atMs: Date.now() } as QuestionItem;
-  live.endText();
+  // No one could answer: a full conversation takes no more items, and no one reads that many.
+  if (live.full || turn.waiting.size >= MAX_WAITING) return { type: "cancelled" };
   const answer = new Promise<QuestionOutcome>((resolve) => turn.waiting.set(item.id, resolve));
+  live.endText();
   live.replace(item);
-  // A full conversation takes no more items, so no one could answer.
-  if (!live.items.has(item.id)) turn.waiting.get(item.id)?.({ type: "cancelled" });
+  onAsked(item.id);
   const outcome = await answer;
   live.replace({ ...item, outcome } as ConversationItem);
   return outcome as NonNullable<Asked["outcome"]>;

@@ -1,8 +1,8 @@
 // An agent without a model, for capabilities that the real ones lack. It speaks the Agent Client Protocol over standard input and
 // output, and needs nothing but Node. The command /plan makes and follows a plan, /edit changes the first and the last line of a file,
 // /overwrite replaces a file and reports it as a new one, and /ask asks for permission, both like goose, /run runs a command and waits
-// for it, /model asks the model at
-// OPENAI_BASE_URL like goose, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
+// for it, /model asks the model at OPENAI_BASE_URL like goose, /elicit sends an elicitation with the parameters that a JavaScript
+// expression gives, /send a notification, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -59,6 +59,12 @@ const methods = {
     const [{ text }] = prompt;
     if (text.startsWith("/ask ")) return askPermission(sessionId, text.slice("/ask ".length));
     if (text.startsWith("/model ")) return askModel(sessionId, text.slice("/model ".length));
+    if (text.startsWith("/elicit ")) return elicit(sessionId, evaluate(text, sessionId));
+    if (text.startsWith("/send ")) {
+      send(evaluate(text, sessionId));
+      say(sessionId, "Sent.");
+      return { stopReason: "end_turn" };
+    }
     if (text.startsWith("/run ")) return run(sessionId, text.slice("/run ".length));
     if (text.startsWith("/plan")) followPlan(sessionId);
     else if (text.startsWith("/edit")) edit(sessionId, resolve(text.split(" ")[1]));
@@ -126,6 +132,18 @@ async function askPermission(sessionId, command) {
   return { stopReason: "end_turn" };
 }
 
+// The value of the expression after the command.
+const evaluate = (text, sessionId) => new Function("sessionId", `return (${text.slice(text.indexOf(" "))})`)(sessionId);
+
+async function elicit(sessionId, params) {
+  const id = `elicitation-${questions.size + 1}`;
+  const answer = new Promise((resolve) => questions.set(id, resolve));
+  sessions.get(sessionId).cancel = () => {};
+  send({ id, method: "elicitation/create", params: { sessionId, ...params } });
+  say(sessionId, `The answer is ${JSON.stringify(await answer)}.`);
+  return { stopReason: "end_turn" };
+}
+
 // Like goose: a request without tools for the title, then one for the answer. It retries whatever the error is, and in the end it
 // describes the error in prose with the address, or asks for a sign-in. A cancel ends the retries.
 async function askModel(sessionId, path) {
@@ -155,8 +173,8 @@ async function askModel(sessionId, path) {
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params, result: answer } = JSON.parse(line);
-  if (answer) questions.get(id)?.(answer);
+  const { id, method, params, result: answer, error } = JSON.parse(line);
+  if (answer || error) questions.get(id)?.(answer ?? error);
   if (method === "session/cancel") sessions.get(params.sessionId)?.cancel?.();
   if (id === undefined || method === undefined) return;
   const handle = methods[method];
