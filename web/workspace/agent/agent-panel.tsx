@@ -1,4 +1,5 @@
 import "../styles/agent/conversation.css";
+import "../styles/agent/questions.css";
 import "../styles/agent/composer.css";
 import { MessageSquarePlus, Sparkles, Trash2, X } from "lucide-react";
 import { useEffect, useRef, type RefObject } from "react";

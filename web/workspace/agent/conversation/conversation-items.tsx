@@ -8,8 +8,10 @@ import { changesLast } from "./changes-last.ts";
 import { ChangesCard } from "./changes-card.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { describeModelWait } from "./model-wait.ts";
-import { PermissionRequest } from "./permission-request.tsx";
 import { Plan } from "./plan.tsx";
+import { FormQuestion } from "./questions/form-question.tsx";
+import { PermissionRequest } from "./questions/permission-request.tsx";
+import { UrlQuestion } from "./questions/url-question.tsx";
 import { SaidMessage } from "./said-message.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
@@ -122,6 +124,10 @@ function Item({ conversationId, item, isLastSaid, busy }: ItemProps): ReactNode 
       return <Plan entries={item.entries} icon={<ListTodo size={14} />} />;
     case "permission":
       return <PermissionRequest conversationId={conversationId} item={item} />;
+    case "form":
+      return <FormQuestion conversationId={conversationId} item={item} />;
+    case "url":
+      return <UrlQuestion conversationId={conversationId} item={item} />;
     case "notice":
       return (
         <p className={`agent-notice ${item.level}`} role={item.level === "error" ? "alert" : undefined}>

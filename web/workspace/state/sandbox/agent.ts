@@ -1,6 +1,7 @@
 import { createStore } from "zustand/vanilla";
 import { randomId } from "../../browser/random-id.ts";
 import type { AgentCommand, AgentMessage, ContextPart, Prompt, ReviewDecision } from "@berth/contract/agent.ts";
+import type { QuestionAnswer } from "@berth/contract/daemon/questions.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import type { Api } from "../../connection/api.ts";
 import { connectSocket, type ReconnectingSocket } from "../../connection/socket.ts";
@@ -128,7 +129,10 @@ export function createAgent({ api, notices, mayEdit }: { api: Api; notices: Noti
     },
     dropReturnedPrompt: () => store.setState({ returnedPrompt: null }),
     cancel: (conversationId: string) => send({ type: "cancel", conversationId }),
-    answer: (conversationId: string, itemId: string, optionId: string) => send({ type: "answer", conversationId, itemId, optionId }),
+    answer(conversationId: string, itemId: string, answer: QuestionAnswer): void {
+      store.setState({ refusal: null });
+      send({ type: "answer", conversationId, itemId, ...answer });
+    },
     disallow: (conversationId: string, action: string) => send({ type: "disallow", conversationId, action }),
     rename: (conversationId: string, title: string) => send({ type: "rename", conversationId, title }),
     setMode: (conversationId: string, modeId: string) => send({ type: "mode", conversationId, modeId }),

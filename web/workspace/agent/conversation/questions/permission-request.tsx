@@ -1,8 +1,8 @@
 import { ShieldQuestion } from "lucide-react";
-import type { PermissionItem } from "@berth/contract/questions.ts";
-import { useSession } from "../../state/context.ts";
-import { useAgent } from "../../state/use-agent.ts";
-import { humanize } from "../../text/humanize.ts";
+import type { PermissionItem } from "@berth/contract/daemon/questions.ts";
+import { useSession } from "../../../state/context.ts";
+import { useAgent } from "../../../state/use-agent.ts";
+import { humanize } from "../../../text/humanize.ts";
 
 // The agent asks for permission. If several browsers show the request, the first answer counts.
 export function PermissionRequest({ conversationId, item }: { conversationId: string; item: PermissionItem & { id: string } }) {
@@ -10,7 +10,7 @@ export function PermissionRequest({ conversationId, item }: { conversationId: st
   const { mayEdit } = useSession();
   const { outcome, options, title } = item;
   return (
-    <div className="permission" role="group" aria-label={`Permission: ${title}`}>
+    <div className="agent-question" role="group" aria-label={`Permission: ${title}`}>
       <p>
         <ShieldQuestion size={15} />
         <span className="grow">{title}</span>
@@ -23,7 +23,7 @@ export function PermissionRequest({ conversationId, item }: { conversationId: st
               type="button"
               disabled={!mayEdit}
               className={`button small ${kind === "allow_once" ? "primary" : kind.startsWith("reject") ? "danger" : ""}`}
-              onClick={() => agent.answer(conversationId, item.id, id)}
+              onClick={() => agent.answer(conversationId, item.id, { optionId: id })}
             >
               {humanize(name)}
             </button>
