@@ -41,6 +41,8 @@ export interface Conversation {
   modes: AgentChoice | null;
   // The models that the agent offers; null if it offers none, or if the server decides about the model.
   models: AgentChoice | null;
+  // The agent's other options, such as how long it thinks.
+  options: AgentOption[];
   // A prompt can start with one of them: `/name`.
   commands: SlashCommand[];
   // Prompts that wait for the end of the turn. After a turn that failed or was cancelled they stay until a person sends them.
@@ -62,6 +64,18 @@ export interface ModelWait {
 export interface AgentChoice {
   current: string;
   available: { id: string; name: string; description?: string }[];
+}
+
+export type AgentOption = { id: string; name: string; description?: string } & (
+  | ({ type: "choice" } & AgentChoice)
+  | { type: "boolean"; current: boolean }
+);
+
+// A conversation that the agent has and the daemon does not, such as one that a person has had in a terminal.
+export interface AgentSession {
+  sessionId: string;
+  title: string;
+  updatedAtMs: number | null;
 }
 
 export interface SlashCommand {
@@ -110,9 +124,9 @@ export type ConversationItem = { id: string; atMs: number } &
     | { kind: "plan"; entries: PlanEntry[] }
     // A permission, a form or an address to open: the turn waits for a person.
     | Question
-    // A message from the daemon: the turn was cancelled, the agent was restarted, or an error.
-    // `code` of an error: see docs/errors.md.
-    | { kind: "notice"; level: "info" | "error"; text: string; code?: string }
+    // A message from the daemon: the turn was cancelled, the agent was restarted, or an error; or one from the agent.
+    // `code` of an error: see docs/errors.md. `detail` is Markdown.
+    | { kind: "notice"; level: "info" | "warning" | "error"; text: string; code?: string; detail?: string }
     // A person has restored a checkpoint. `checkpoint` has the files as they were before that.
     | { kind: "restore"; text: string; checkpoint: Checkpoint }
   );
@@ -207,8 +221,10 @@ export type AgentMessage =
   | { type: "append"; conversationId: string; itemId: string; text: string }
   // A turn has ended. With `error`, `code` is one of docs/errors.md and `message` is for people.
   | { type: "turn"; conversationId: string; stopReason: StopReason; code?: string; message?: string }
-  // The response to `create` and `prepare`, and to `prompt` without a conversation. `requestId` is the one of the request.
+  // The response to `create`, `prepare` and `adopt`, and to `prompt` without a conversation. `requestId` is the one of the request.
   | { type: "created"; requestId: string; conversation: Conversation }
+  // The response to `sessions`.
+  | { type: "sessions"; requestId: string; sessions: AgentSession[] }
   // A command of this client failed. `message` is for people.
   | { type: "refused"; requestId?: string; conversationId?: string; code: string; message: string };
 
@@ -234,6 +250,10 @@ export type AgentCommand =
   | { type: "rename"; conversationId: string; title: string }
   | { type: "mode"; conversationId: string; modeId: string }
   | { type: "model"; conversationId: string; modelId: string }
+  | { type: "option"; conversationId: string; optionId: string; value: string | boolean }
+  // Asks a running agent for its sessions, and makes a conversation of one of them.
+  | { type: "sessions"; requestId: string }
+  | { type: "adopt"; requestId: string; sessionId: string }
   // Restores the files to the checkpoint of an item. The response is an item of the kind `restore`.
   | { type: "restore"; conversationId: string; itemId: string }
   // Decides about hunks of a file in an item of the kind `changes`, or about all hunks that are undecided. `rejected` returns them to

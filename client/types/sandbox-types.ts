@@ -146,7 +146,7 @@ export type ConversationItem = { id: string; atMs: number } & (
   | PermissionQuestion
   | FormQuestion
   | UrlQuestion
-  | { kind: "notice"; level: "info" | "error"; text: string; code?: string }
+  | { kind: "notice"; level: "info" | "warning" | "error"; text: string; code?: string; detail?: string }
   | { kind: "restore"; text: string; checkpoint: Checkpoint }
 );
 

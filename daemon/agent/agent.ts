@@ -1,17 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
+import type { AgentMessage, AgentSession, Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { notFound } from "../http/errors.ts";
 import type { Environment } from "../programs/environment.ts";
-import { type AgentHandlers, runningPids } from "./program/connection.ts";
+import { type AgentHandlers, messageOf, runningPids } from "./program/connection.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions.ts";
 import { isModelFixed } from "./program/availability.ts";
 import { createCheckpoints } from "./checkpoints/checkpoints.ts";
 import { createRestores, type Restores } from "./checkpoints/restores.ts";
 import { openConversationStore, type SavedConversation } from "./conversations/conversation-store.ts";
+import { openSessionIds } from "./conversations/session-ids.ts";
+import { textOf } from "./conversations/tool-item.ts";
 import { createConversation } from "./conversations/conversation.ts";
 import { createModelForwarder } from "./model/model-forwarder.ts";
 import { createModelWatch } from "./model-watch.ts";
@@ -22,7 +24,7 @@ import { answerQuestion, parseAnswer } from "./questions/questions.ts";
 import { createRunner, type Runner } from "./program/runner.ts";
 import { createThread, type Thread } from "./thread.ts";
 import { createReviews, type Reviews } from "./turn-changes/reviews.ts";
-import { createTurns, type Turns } from "./turns.ts";
+import { createTurns, settleTools, type Turns } from "./turns.ts";
 
 // The agent behind the routes (routes.ts), which load this module on first use.
 export interface Agent {
@@ -39,6 +41,9 @@ export interface Agent {
   isDraft(id: string): boolean;
   thread(id: string): Thread;
   remove(id: string): void;
+  // The sessions of a running agent that no conversation has had, and a conversation with one of them.
+  found(): Promise<AgentSession[]>;
+  adopt(sessionId: string): Promise<Conversation>;
   // Answers a question of a conversation. `answer` is a QuestionAnswer that nothing has checked.
   answer(id: string, itemId: string, answer: object): void;
   turns: Turns;
@@ -84,7 +89,8 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     update({ sessionId, update }) {
       const thread = bySession(sessionId);
       if (!thread) sessions.keepEarly(sessionId, update);
-      else if (!thread.replaying || CURRENT_STATE.has(update.sessionUpdate)) thread.live.apply(update);
+      else if (thread.replaying === "shown" && update.sessionUpdate === "user_message_chunk") thread.live.said(textOf(update.content));
+      else if (thread.replaying !== "ignored" || CURRENT_STATE.has(update.sessionUpdate)) thread.live.apply(update);
       const isToolEnd = update.sessionUpdate === "tool_call_update" && (update.status === "completed" || update.status === "failed");
       if (isToolEnd) thread?.turn?.changes?.refresh();
     },
@@ -123,7 +129,12 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
   });
 
   const elicitations = createElicitations(model.hideAddresses);
-  const sessions = createAgentSessions({ workspace, isModelFixed: () => isModelFixed(environment) });
+  const sessions = createAgentSessions({
+    workspace,
+    ids: openSessionIds(folder),
+    threads: () => threads.values(),
+    isModelFixed: () => isModelFixed(environment),
+  });
   const checkpoints = createCheckpoints({ workspace: files, environment, folder: join(folder, "checkpoints") });
   const images = openImageStore(join(folder, "images"));
   const queue = createPromptQueue(() => turns);
@@ -177,11 +188,34 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     thread: find,
     remove(id) {
       const thread = find(id);
-      void turns.cancel(thread);
+      void forget(thread);
       threads.delete(id);
       dirty.delete(id);
       store.remove(id);
       publish({ type: "deleted", conversationId: id });
+    },
+    found: async () => (runner.state.status === "ready" ? await sessions.list(await runner.connect()) : []),
+    async adopt(sessionId) {
+      const connection = await runner.connect();
+      const found = (await sessions.list(connection)).find((each) => each.sessionId === sessionId);
+      if (!found) throw notFound("The agent has no such conversation");
+      const thread = makeThread();
+      const { head } = thread.live;
+      // It is neither listed nor saved before it is complete.
+      thread.draft = "shown";
+      head.title = found.title;
+      try {
+        await sessions.adopt(thread, connection, sessionId);
+      } catch (error) {
+        threads.delete(head.id);
+        dirty.delete(head.id);
+        throw new AppError("agent_failed", { message: `The agent could not open the conversation: ${messageOf(error)}` });
+      }
+      settleTools(thread.live);
+      thread.draft = null;
+      save();
+      publish({ type: "conversation", conversation: head });
+      return head;
     },
     answer: (id, itemId, answer) => answerQuestion(find(id), itemId, parseAnswer({ ...answer })),
     turns,
@@ -204,6 +238,13 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     },
   };
 
+  // The agent may keep the session of a deleted conversation, so it hears of the end. A stopped one is not started for it.
+  async function forget(thread: Thread): Promise<void> {
+    await turns.cancel(thread);
+    if (runner.state.status !== "ready") return;
+    await sessions.forget(thread, await runner.connect()).catch((error: unknown) => console.error("The agent keeps a session:", error));
+  }
+
   function listed(): Thread[] {
     return [...threads.values()].filter(({ draft }) => draft === null);
   }
@@ -221,16 +262,17 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       usage: null,
       modes: null,
       models: null,
+      options: [],
       commands: [],
       queue: [],
       modelWait: null,
       renamed: false,
       alwaysAllowed: [],
     };
-    return add({ head, sessionId: null, items: [] });
+    return add({ head, sessionId: null, chosen: [], items: [] });
   }
 
-  function add({ head, sessionId, items }: SavedConversation): Thread {
+  function add({ head, sessionId, chosen, items }: SavedConversation): Thread {
     const live = createConversation({
       head,
       items,
@@ -244,7 +286,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
         publish(message);
       },
     });
-    const thread = createThread(live, sessionId);
+    const thread = createThread(live, sessionId, chosen);
     threads.set(head.id, thread);
     return thread;
   }
@@ -258,7 +300,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       // Write only the last version of an item that has been replaced.
       const items = [...new Set([...changes].map((item) => thread?.live.items.get(item.id) ?? item))];
       try {
-        if (thread) store.append({ head: thread.live.head, sessionId: thread.sessionId }, items);
+        if (thread) store.append({ head: thread.live.head, sessionId: thread.sessionId, chosen: [...thread.chosen] }, items);
         dirty.delete(id);
       } catch (error) {
         // The disk may be full. The next change tries again.

@@ -1,4 +1,4 @@
-import type { AgentCommand, AgentMessage } from "@berth/contract/agent.ts";
+import type { AgentCommand, AgentMessage, Conversation } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import type { WebSocket } from "ws";
 import { requiredText as text } from "../http/body.ts";
@@ -88,6 +88,19 @@ export function attachPanel(agent: Agent, socket: WebSocket, allows: Allows): vo
           await agent.runner.connect(),
           text(command.modelId, "modelId"),
         );
+      case "option": {
+        const { conversationId, optionId, value } = command;
+        if (typeof value !== "boolean" && typeof value !== "string") throw badRequest("value must be a string or a boolean");
+        return await agent.sessions.setOption(thread(conversationId), await agent.runner.connect(), text(optionId, "optionId"), value);
+      }
+      case "sessions": {
+        const requestId = text(command.requestId, "requestId");
+        return send({ type: "sessions", requestId, sessions: await agent.found() });
+      }
+      case "adopt": {
+        const requestId = text(command.requestId, "requestId");
+        return show(requestId, await agent.adopt(text(command.sessionId, "sessionId")));
+      }
       case "restore":
         return await agent.restores.restore(thread(command.conversationId), text(command.itemId, "itemId"));
       case "review":
@@ -124,9 +137,13 @@ export function attachPanel(agent: Agent, socket: WebSocket, allows: Allows): vo
 
   function create(requestId: string): string {
     const conversation = agent.create();
+    show(requestId, conversation);
+    return conversation.id;
+  }
+
+  function show(requestId: string, conversation: Conversation): void {
     send({ type: "created", requestId, conversation });
     open(conversation.id);
-    return conversation.id;
   }
 }
 

@@ -17,8 +17,10 @@ export interface Thread {
   opening: Promise<void> | null;
   // The ids of the session options with the modes and the models, if the agent offers them as options.
   options: { mode: string | null; model: string | null };
-  // The agent is repeating an old session. Its updates are ignored, because the items already exist.
-  replaying: boolean;
+  // What a person has chosen here. See session-choices.ts.
+  readonly chosen: Set<string>;
+  // The agent is repeating an old session: its updates are ignored, because the items already exist, or shown, if they do not.
+  replaying: "ignored" | "shown" | null;
   turn: Turn | null;
   // A conversation without a prompt: a panel shows it, or it waits for one. null after the first prompt.
   draft: "shown" | "waiting" | null;
@@ -54,7 +56,7 @@ export interface Turn {
   over: Promise<void>;
 }
 
-export function createThread(live: LiveConversation, sessionId: string | null): Thread {
+export function createThread(live: LiveConversation, sessionId: string | null, chosen: string[]): Thread {
   return {
     live,
     sessionId,
@@ -62,7 +64,8 @@ export function createThread(live: LiveConversation, sessionId: string | null): 
     loadedIn: null,
     opening: null,
     options: { mode: null, model: null },
-    replaying: false,
+    chosen: new Set(chosen),
+    replaying: null,
     turn: null,
     draft: null,
     note: null,

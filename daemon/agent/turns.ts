@@ -203,7 +203,7 @@ async function isRejected(promise: Promise<never>): Promise<boolean> {
 }
 
 // A cancelled or failed turn may leave tools that are still marked as running.
-function settleTools(live: LiveConversation): void {
+export function settleTools(live: LiveConversation): void {
   for (const item of live.items.values()) {
     if (item.kind === "tool" && (item.status === "pending" || item.status === "running")) live.replace({ ...item, status: "failed" });
   }

@@ -34,6 +34,12 @@ const Choice = Type.Object({
   available: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), description: Type.Optional(Type.String()) })),
 });
 
+const about = { id: Type.String(), name: Type.String(), description: Type.Optional(Type.String()) };
+const Option = Type.Union([
+  Type.Object({ ...about, type: Type.Literal("choice"), ...Choice.properties }),
+  Type.Object({ ...about, type: Type.Literal("boolean"), current: Type.Boolean() }),
+]);
+
 const Command = Type.Object({
   name: Type.String(),
   description: Type.String(),
@@ -71,6 +77,7 @@ export const Conversation = Type.Object(
     models: Type.Union([Choice, Type.Null()], {
       description: "The models that the agent offers; null if it offers none, or if the server decides about the model.",
     }),
+    options: Type.Array(Option, describe("The agent's other options, such as how long it thinks.")),
     commands: Type.Array(Command, describe("A prompt can start with `/` and the name of one of them.")),
     queue: Type.Array(QueuedPrompt, describe("Prompts from the workspace that wait for the end of the turn.")),
     modelWait: Type.Union([ModelWait, Type.Null()], describe("Why the turn in progress waits for its model; null if it does not.")),

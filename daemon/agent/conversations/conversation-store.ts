@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
+import { isStringArray } from "../../http/body.ts";
 import { listNames } from "../../io/read-or-empty.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 
@@ -16,10 +17,12 @@ export interface SavedConversation {
   head: Conversation;
   // The agent's own id of the conversation, which it needs to load it again; null before the first prompt.
   sessionId: string | null;
+  // What a person has chosen in it: its mode, its model, its options.
+  chosen: string[];
   items: ConversationItem[];
 }
 
-type Line = { head: Conversation; sessionId: string | null } | { item: ConversationItem };
+type Line = Omit<SavedConversation, "items"> | { item: ConversationItem };
 
 export function openConversationStore(folder: string): ConversationStore {
   const fileOf = (id: string) => join(folder, `${id}.jsonl`);
@@ -32,10 +35,10 @@ export function openConversationStore(folder: string): ConversationStore {
         return saved ?? [];
       });
     },
-    append({ head, sessionId }, changed) {
+    append(saved, changed) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const lines: Line[] = [...changed.map((item) => ({ item })), { head, sessionId }];
-      appendFileSync(fileOf(head.id), toText(lines), { mode: 0o600, flush: true });
+      const lines: Line[] = [...changed.map((item) => ({ item })), saved];
+      appendFileSync(fileOf(saved.head.id), toText(lines), { mode: 0o600, flush: true });
     },
     remove: (id) => rmSync(fileOf(id), { force: true }),
   };
@@ -43,8 +46,8 @@ export function openConversationStore(folder: string): ConversationStore {
 
 const toText = (lines: Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 
-function compact(path: string, { head, sessionId, items }: SavedConversation): void {
-  replaceFile(path, [Buffer.from(toText([...items.map((item) => ({ item })), { head, sessionId }]))], { sync: true });
+function compact(path: string, { head, sessionId, chosen, items }: SavedConversation): void {
+  replaceFile(path, [Buffer.from(toText([...items.map((item) => ({ item })), { head, sessionId, chosen }]))], { sync: true });
 }
 
 // The user can write to this folder, so its files are untrusted. Returns null for an invalid file.
@@ -64,9 +67,17 @@ function parse(path: string): (SavedConversation & { lines: number }) | null {
   }
   if (!saved || !/^conv_[0-9a-f]{16}$/.test(saved.head.id)) return null;
   // A conversation of an earlier version lacks these fields.
-  const { models = null, commands = [], queue = [], renamed = false, alwaysAllowed = [] } = saved.head as Partial<Conversation>;
-  const head = { ...saved.head, models, commands, queue, renamed, alwaysAllowed, busy: false, modelWait: null };
-  return { ...saved, head, items: [...items.values()].map(upgrade), lines };
+  const {
+    models = null,
+    options = [],
+    commands = [],
+    queue = [],
+    renamed = false,
+    alwaysAllowed = [],
+  } = saved.head as Partial<Conversation>;
+  const head = { ...saved.head, models, options, commands, queue, renamed, alwaysAllowed, busy: false, modelWait: null };
+  const chosen = isStringArray(saved.chosen) ? saved.chosen : [];
+  return { ...saved, head, chosen, items: [...items.values()].map(upgrade), lines };
 }
 
 // Tools of an earlier version have diffs with two texts instead of hunks.

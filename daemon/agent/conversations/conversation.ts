@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { AgentMessage, Conversation, ConversationItem, PlanEntry, ToolItem } from "@berth/contract/agent.ts";
 import type { SessionUpdate, ToolCallUpdate } from "@agentclientprotocol/sdk";
-import { commandsOf, modelsOf, modesOf } from "./offers.ts";
+import { commandsOf, modelsOf, modesOf, optionsOf } from "./offers.ts";
+import { compactionId, compactionNotice, noticeOf } from "./notices.ts";
 import { planOf, textOf, toolItem } from "./tool-item.ts";
 
 // One conversation as it grows. It turns the agent's updates into items, and reports every change as a message.
@@ -9,6 +10,8 @@ export interface LiveConversation {
   readonly head: Conversation;
   readonly items: ReadonlyMap<string, ConversationItem>;
   apply(update: SessionUpdate): void;
+  // A message of a person, or the next part of it, which the agent repeats.
+  said(text: string): void;
   add(item: NewItem): ConversationItem;
   // Adds it at the end if there is none with its id.
   replace(item: ConversationItem): void;
@@ -51,6 +54,7 @@ export function createConversation({ head, items: known, workspace, clean, onCha
     head,
     items,
     apply,
+    said,
     add,
     replace,
     preview: (item) => onChange({ type: "item", conversationId, item }, null),
@@ -82,7 +86,8 @@ export function createConversation({ head, items: known, workspace, clean, onCha
       case "config_option_update": {
         const [modes, models] = [modesOf(update), modelsOf(update)];
         // A conversation without models has none because the server decides about the model.
-        return changeHead({ modes: modes ?? head.modes, models: head.models && (models ?? head.models) });
+        const options = optionsOf(update.configOptions, head.models);
+        return changeHead({ modes: modes ?? head.modes, models: head.models && (models ?? head.models), options });
       }
       case "available_commands_update":
         return changeHead({ commands: commandsOf(update.availableCommands) });
@@ -94,10 +99,31 @@ export function createConversation({ head, items: known, workspace, clean, onCha
           usage: { ...head.usage, contextUsed: update.used, contextSize: update.size, ...(update.cost ? { cost: update.cost } : {}) },
         });
         return;
+      case "notice":
+        return note(newItemId(), noticeOf(update));
+      case "compaction_update":
+      case "compaction_summary_chunk": {
+        const id = compactionId(update.compactionId);
+        return note(id, compactionNotice(update, items.get(id)));
+      }
       default:
         // Updates that the workspace does not show, and updates of newer protocol versions.
         return;
     }
+  }
+
+  function note(id: string, notice: Omit<ConversationItem & { kind: "notice" }, "id" | "atMs">): void {
+    const old = items.get(id);
+    // Unlike ours, the notices of an agent could fill the memory.
+    if (items.size >= MAX_ITEMS && !old) return;
+    endText();
+    put({ ...notice, text: clean(notice.text), id, atMs: old?.atMs ?? Date.now() });
+  }
+
+  function said(more: string): void {
+    const last = [...items.values()].at(-1);
+    if (last?.kind === "user") return put({ ...last, text: last.text + more });
+    add({ kind: "user", text: more });
   }
 
   function addText(kind: "assistant" | "thought", more: string, messageId: string | null): void {

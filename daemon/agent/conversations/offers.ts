@@ -1,13 +1,16 @@
 import type { AvailableCommand, LoadSessionResponse, NewSessionResponse, SessionConfigOption } from "@agentclientprotocol/sdk";
-import type { AgentChoice, SlashCommand } from "@berth/contract/agent.ts";
+import { plainLine } from "./plain-text.ts";
+import type { AgentChoice, AgentOption, SlashCommand } from "@berth/contract/agent.ts";
 
-// The modes and models that an agent offers in a session. Modes, such as ask first, edit freely or plan only, are announced as modes or as the session
-// option with the category "mode". Models are a session option too.
+// The modes, models and other options that an agent offers in a session. Modes, such as ask first, edit freely or plan only, are announced
+// as modes or as the session option with the category "mode". Models are a session option too.
 export type SessionStart = Pick<NewSessionResponse | LoadSessionResponse, "modes" | "configOptions">;
 type SelectOption = SessionConfigOption & { type: "select" };
 
 const MAX_CHOICES = 200;
 const MAX_COMMANDS = 200;
+const MAX_OPTIONS = 50;
+const MAX_NAME = 200;
 const MAX_DESCRIPTION = 300;
 
 export function modesOf({ modes, configOptions }: SessionStart): AgentChoice | null {
@@ -19,6 +22,21 @@ export const modelsOf = ({ configOptions }: SessionStart): AgentChoice | null =>
 
 export function optionOf(options: SessionConfigOption[] | null | undefined, category: "mode" | "model"): SelectOption | undefined {
   return options?.find((option): option is SelectOption => option.type === "select" && option.category === category);
+}
+
+// All options but the modes and the models, which are shown elsewhere. Without models the server decides about the model.
+export function optionsOf(options: SessionConfigOption[] | null | undefined, models: AgentChoice | null): AgentOption[] {
+  if (!Array.isArray(options)) return [];
+  const model = optionOf(options, "model");
+  const shown = options.filter(
+    (option) => option.category !== "mode" && option !== model && (models !== null || option.category !== "model"),
+  );
+  return shown.slice(0, MAX_OPTIONS).flatMap((option): AgentOption[] => {
+    const about = describe(option);
+    if (option.type === "boolean") return [{ ...about, type: "boolean", current: option.currentValue === true }];
+    const choice = option.type === "select" ? choiceOf(option) : null;
+    return choice ? [{ ...about, type: "choice", ...choice }] : [];
+  });
 }
 
 export function commandsOf(commands: AvailableCommand[]): SlashCommand[] {
@@ -35,7 +53,7 @@ function choiceOf(option: SelectOption | undefined): AgentChoice | null {
 }
 
 function describe({ id, name, description }: { id: string; name: string; description?: string | null }) {
-  return { id, name, ...(description ? { description: shorten(description) } : {}) };
+  return { id, name: plainLine(name, MAX_NAME) || id, ...(description ? { description: shorten(description) } : {}) };
 }
 
 const shorten = (text: string) => (text.length > MAX_DESCRIPTION ? `${text.slice(0, MAX_DESCRIPTION)}…` : text);

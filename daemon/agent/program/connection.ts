@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import {
+  type AnyMessage,
   client,
   type ClientContext,
   type CompleteElicitationNotification,
@@ -14,6 +15,7 @@ import {
   type RequestPermissionRequest,
   type RequestPermissionResponse,
   type SessionNotification,
+  type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import { withTimeout } from "../../io/with-timeout.ts";
 import { hasExited, type Program, startProgram, stopProgram } from "../../programs/program.ts";
@@ -83,12 +85,18 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
     Writable.toWeb(program.stdin) as WritableStream<Uint8Array>,
     Readable.toWeb(program.stdout) as ReadableStream<Uint8Array>,
   );
+  // The library reports an error for kinds of updates that it does not know, which newer agents may send.
+  const known = new TransformStream<AnyMessage, AnyMessage>({
+    transform(message, controller) {
+      if (!isOfNewerKind(message)) controller.enqueue(message);
+    },
+  });
   const { agent } = client({ name: "berth" })
     .onNotification(methods.client.session.update, ({ params }) => handlers.update(params))
     .onRequest(methods.client.session.requestPermission, ({ params }) => handlers.permission(params))
     .onRequest(methods.client.elicitation.create, ({ params, signal }) => handlers.elicitation(params, signal))
     .onNotification(methods.client.elicitation.complete, ({ params }) => handlers.elicitationComplete(params))
-    .connect(stream);
+    .connect({ writable: stream.writable, readable: stream.readable.pipeThrough(known) });
 
   const kill = () => stopProgram(program);
   try {
@@ -101,6 +109,7 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
           fs: { readTextFile: false, writeTextFile: false },
           terminal: false,
           elicitation: { form: {}, url: {} },
+          session: { notices: {}, compaction: {}, configOptions: { boolean: {} } },
         },
       }),
       failedToSpawn,
@@ -117,6 +126,29 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
       ? error
       : new AgentStartError(`The agent does not speak the Agent Client Protocol: ${messageOf(error)}`, { retryable: true });
   }
+}
+
+const UPDATE_KINDS: readonly string[] = [
+  "user_message_chunk",
+  "agent_message_chunk",
+  "agent_thought_chunk",
+  "tool_call",
+  "tool_call_update",
+  "plan",
+  "available_commands_update",
+  "current_mode_update",
+  "config_option_update",
+  "session_info_update",
+  "usage_update",
+  "notice",
+  "compaction_update",
+  "compaction_summary_chunk",
+] satisfies SessionUpdate["sessionUpdate"][];
+
+function isOfNewerKind(message: AnyMessage): boolean {
+  if (!("method" in message) || message.method !== methods.client.session.update) return false;
+  const kind = (message.params as { update?: { sessionUpdate?: unknown } } | null)?.update?.sessionUpdate;
+  return typeof kind === "string" && !UPDATE_KINDS.includes(kind);
 }
 
 function watchEnd(program: Program): Promise<AgentEnd> {

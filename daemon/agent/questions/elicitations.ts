@@ -6,7 +6,7 @@ import {
   RequestError,
 } from "@agentclientprotocol/sdk";
 import type { ConversationItem } from "@berth/contract/agent.ts";
-import type { FormItem, QuestionOutcome, UrlItem } from "@berth/contract/daemon/questions.ts";
+import type { FormItem, QuestionOutcome, UrlItem } from "@berth/contract/questions.ts";
 import { plainText } from "../conversations/plain-text.ts";
 import type { Thread } from "../thread.ts";
 import { formFields } from "./form-fields.ts";

@@ -1,5 +1,5 @@
 import type { ElicitationPropertySchema, ElicitationSchema, EnumOption, MultiSelectPropertySchema } from "@agentclientprotocol/sdk";
-import type { FormChoice, FormField } from "@berth/contract/daemon/questions.ts";
+import type { FormChoice, FormField } from "@berth/contract/questions.ts";
 import { plainLine, plainText } from "../conversations/plain-text.ts";
 
 const MAX_FIELDS = 50;

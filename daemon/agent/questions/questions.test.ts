@@ -55,6 +55,7 @@ test("an agent asks a person to fill in a form, checks the answer, and ends the 
   await asked();
   panel.send({ type: "cancel", conversationId: conversationId() });
   await panel.sees("form", ({ outcome }) => outcome?.type === "cancelled");
+  await panel.turnEnds();
   await panel.close();
 });
 
@@ -68,6 +69,7 @@ test("an agent asks a person to open an address, until the agent says that it is
   expect((await panel.sees("url")).outcome).toEqual({ type: "accepted" });
   await prompt(`/send { method: "elicitation/complete", params: { elicitationId: "e1" } }`);
   await panel.sees("url", ({ outcome }) => outcome?.type === "completed");
+  await panel.turnEnds();
   await panel.close();
 });
 

@@ -1,12 +1,15 @@
-// An agent without a model, for capabilities that the real ones lack. It speaks the Agent Client Protocol over standard input and
+// An agent without a model, for capabilities that the real ones lack. Arguments name the methods that it offers besides the usual ones:
+// resume, load, list, close, delete. With one of them it keeps its sessions in a file, and writes its calls to another. It speaks the Agent Client Protocol over standard input and
 // output, and needs nothing but Node. The command /plan makes and follows a plan, /edit changes the first and the last line of a file,
 // /overwrite replaces a file and reports it as a new one, and /ask asks for permission, both like goose, /run runs a command and waits
 // for it, /model asks the model at OPENAI_BASE_URL like goose, /elicit sends an elicitation with the parameters that a JavaScript
-// expression gives, /send a notification, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
+// expression gives, /send a notification, /options says which options are set, and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { runInNewContext } from "node:vm";
 
 const MODES = [
   { id: "ask", name: "Ask first" },
@@ -17,25 +20,49 @@ const MODELS = [
   { value: "large", name: "Large model" },
 ];
 const STEPS = ["Read the code", "Change the code", "Run the tests"];
-const sessions = new Map();
+const OPTIONS = [
+  {
+    id: "effort",
+    name: "Effort",
+    type: "select",
+    category: "thought_level",
+    options: ["low", "high"].map((value) => ({ value, name: value })),
+  },
+  { id: "web", name: "Search the web", description: "Also for news", type: "boolean" },
+];
+const offers = process.argv.slice(2);
+mkdirSync(homedir(), { recursive: true });
+const [FILE, CALLS] = ["scripted-sessions.json", "scripted-calls"].map((name) => join(homedir(), name));
+const sessions = new Map(offers.length > 0 && existsSync(FILE) ? JSON.parse(readFileSync(FILE, "utf8")) : []);
+const keep = () => offers.length > 0 && writeFileSync(FILE, JSON.stringify([...sessions]));
 
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 const update = (sessionId, fields) => send({ method: "session/update", params: { sessionId, update: fields } });
-const configOptions = ({ model }) => [
-  { id: "model", name: "Model", category: "model", type: "select", currentValue: model, options: MODELS },
+const configOptions = (session) => [
+  { id: "model", name: "Model", category: "model", type: "select", currentValue: session.model, options: MODELS },
+  ...OPTIONS.map((option) => ({ ...option, currentValue: session[option.id] })),
 ];
+const offered = (session) => ({ modes: { currentModeId: session.mode, availableModes: MODES }, configOptions: configOptions(session) });
+const defaults = { mode: "ask", model: "small", effort: "low", web: false };
+// A session of an earlier process, which remembers what was said and not what was chosen.
+const reopen = (sessionId) => Object.assign(sessions.get(sessionId), defaults);
 
 const methods = {
   initialize: () => ({
     protocolVersion: 1,
     agentInfo: { name: "scripted", version: "1.0.0" },
-    agentCapabilities: { loadSession: false, promptCapabilities: { image: true, embeddedContext: true } },
+    agentCapabilities: {
+      loadSession: offers.includes("load"),
+      promptCapabilities: { image: true, embeddedContext: true },
+      sessionCapabilities: Object.fromEntries(offers.map((name) => [name, {}])),
+    },
     authMethods: [],
   }),
-  "session/new"() {
+  "session/new"({ cwd }) {
     const sessionId = `session-${sessions.size + 1}`;
-    const session = { mode: "ask", model: "small" };
+    const session = { ...defaults, cwd, said: [] };
     sessions.set(sessionId, session);
+    keep();
     const availableCommands = [
       { name: "plan", description: "Make a plan and follow it", input: { hint: "the goal" } },
       { name: "edit", description: "Change a file", input: { hint: "path" } },
@@ -44,19 +71,38 @@ const methods = {
       { name: "run", description: "Run a command", input: { hint: "command" } },
     ];
     setImmediate(() => update(sessionId, { sessionUpdate: "available_commands_update", availableCommands }));
-    return { sessionId, modes: { currentModeId: session.mode, availableModes: MODES }, configOptions: configOptions(session) };
+    return { sessionId, ...offered(session) };
+  },
+  "session/resume": ({ sessionId }) => offered(reopen(sessionId)),
+  "session/load"({ sessionId }) {
+    for (const text of sessions.get(sessionId).said) {
+      update(sessionId, { sessionUpdate: "user_message_chunk", content: { type: "text", text } });
+      say(sessionId, `${text}, repeated`);
+    }
+    return offered(reopen(sessionId));
+  },
+  "session/list": ({ cwd }) => ({
+    sessions: [...sessions].map(([sessionId, { said }]) => ({ sessionId, cwd, title: said[0], updatedAt: "2026-01-02T03:04:05Z" })),
+  }),
+  "session/close": () => ({}),
+  "session/delete"({ sessionId }) {
+    sessions.delete(sessionId);
+    keep();
+    return {};
   },
   "session/set_mode"({ sessionId, modeId }) {
     sessions.get(sessionId).mode = modeId;
     return {};
   },
-  "session/set_config_option"({ sessionId, value }) {
-    sessions.get(sessionId).model = value;
+  "session/set_config_option"({ sessionId, configId, value }) {
+    sessions.get(sessionId)[configId] = value;
     return { configOptions: configOptions(sessions.get(sessionId)) };
   },
   "session/prompt"({ sessionId, prompt }) {
-    const { mode, model } = sessions.get(sessionId);
+    const { mode, model, effort, web } = sessions.get(sessionId);
     const [{ text }] = prompt;
+    sessions.get(sessionId).said.push(text);
+    keep();
     if (text.startsWith("/ask ")) return askPermission(sessionId, text.slice("/ask ".length));
     if (text.startsWith("/model ")) return askModel(sessionId, text.slice("/model ".length));
     if (text.startsWith("/elicit ")) return elicit(sessionId, evaluate(text, sessionId));
@@ -66,7 +112,8 @@ const methods = {
       return { stopReason: "end_turn" };
     }
     if (text.startsWith("/run ")) return run(sessionId, text.slice("/run ".length));
-    if (text.startsWith("/plan")) followPlan(sessionId);
+    if (text === "/options") say(sessionId, `Effort ${effort}, web ${web}`);
+    else if (text.startsWith("/plan")) followPlan(sessionId);
     else if (text.startsWith("/edit")) edit(sessionId, resolve(text.split(" ")[1]));
     else if (text.startsWith("/overwrite")) overwrite(sessionId, resolve(text.split(" ")[1]));
     else say(sessionId, `${text} (mode ${mode}, model ${model}, parts ${prompt.map(({ type }) => type).join(" ")})`);
@@ -133,7 +180,7 @@ async function askPermission(sessionId, command) {
 }
 
 // The value of the expression after the command.
-const evaluate = (text, sessionId) => new Function("sessionId", `return (${text.slice(text.indexOf(" "))})`)(sessionId);
+const evaluate = (text, sessionId) => runInNewContext(`(${text.slice(text.indexOf(" "))})`, { sessionId });
 
 async function elicit(sessionId, params) {
   const id = `elicitation-${questions.size + 1}`;
@@ -177,9 +224,15 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (answer || error) questions.get(id)?.(answer ?? error);
   if (method === "session/cancel") sessions.get(params.sessionId)?.cancel?.();
   if (id === undefined || method === undefined) return;
+  if (offers.length > 0) appendFileSync(CALLS, `${method} ${params.sessionId ?? ""}\n`);
   const handle = methods[method];
   if (!handle) return send({ id, error: { code: -32601, message: "Method not found" } });
-  const result = handle(params);
+  let result;
+  try {
+    result = handle(params);
+  } catch (error) {
+    return send({ id, error: { code: error.code ?? -32603, message: error.message } });
+  }
   if (result instanceof Promise)
     void result.then(
       (late) => send({ id, result: late }),

@@ -1,7 +1,7 @@
 import { createStore } from "zustand/vanilla";
 import { randomId } from "../../browser/random-id.ts";
 import type { AgentCommand, AgentMessage, ContextPart, Prompt, ReviewDecision } from "@berth/contract/agent.ts";
-import type { QuestionAnswer } from "@berth/contract/daemon/questions.ts";
+import type { QuestionAnswer } from "@berth/contract/questions.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import type { Api } from "../../connection/api.ts";
 import { connectSocket, type ReconnectingSocket } from "../../connection/socket.ts";

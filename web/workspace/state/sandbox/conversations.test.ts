@@ -13,6 +13,7 @@ const conversation = (id: string, updatedAtMs: number): Conversation => ({
   usage: null,
   modes: null,
   models: null,
+  options: [],
   commands: [],
   queue: [],
   modelWait: null,

@@ -1,4 +1,4 @@
-import type { AgentMessage, Conversation, ConversationItem, Prompt } from "@berth/contract/agent.ts";
+import type { AgentMessage, AgentSession, Conversation, ConversationItem, Prompt } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 
 export interface AgentView {
@@ -7,6 +7,10 @@ export interface AgentView {
   conversations: Conversation[];
   // The items of the opened conversations.
   items: Record<string, ConversationItem[]>;
+  // Conversations that the agent has and the daemon does not.
+  sessions: AgentSession[];
+  // The request to open one of them.
+  adopting: string | null;
   // The conversation on screen, or null for a new one.
   current: string | null;
   // The new conversation that the daemon has prepared for this page. It is in `conversations`, but not in the list on screen.
@@ -27,6 +31,8 @@ export const initialAgentView: AgentView = {
   agent: null,
   conversations: [],
   items: {},
+  sessions: [],
+  adopting: null,
   current: null,
   prepared: null,
   preparing: null,
@@ -62,6 +68,8 @@ export function updateAgentView(view: AgentView, message: AgentMessage): AgentVi
       return view;
     case "created":
       return created(view, message.requestId, message.conversation);
+    case "sessions":
+      return { ...view, sessions: message.sessions };
     case "refused":
       return refused(view, message.requestId, message.message);
   }
@@ -100,6 +108,7 @@ function created(view: AgentView, requestId: string, conversation: Conversation)
     const isShown = view.current === null && view.pendingPrompt === null;
     return { ...view, conversations, preparing: null, prepared: conversation.id, current: isShown ? conversation.id : view.current };
   }
+  if (view.adopting === requestId) return { ...view, conversations, adopting: null, sessions: [], current: conversation.id };
   if (view.pendingPrompt?.requestId !== requestId) return { ...view, conversations };
   return { ...view, conversations, items: { [conversation.id]: [], ...view.items }, current: conversation.id, pendingPrompt: null };
 }

@@ -1,5 +1,5 @@
 import { useId } from "react";
-import type { FormField } from "@berth/contract/daemon/questions.ts";
+import type { FormField } from "@berth/contract/questions.ts";
 
 interface FieldInputProps {
   field: FormField;

@@ -1,6 +1,6 @@
 import { CircleQuestionMark } from "lucide-react";
 import { useId, useState, type FormEvent } from "react";
-import type { FormField, FormItem, FormValues } from "@berth/contract/daemon/questions.ts";
+import type { FormField, FormItem, FormValues } from "@berth/contract/questions.ts";
 import { useSession } from "../../../state/context.ts";
 import { useAgent } from "../../../state/use-agent.ts";
 import { FieldInput } from "./field-input.tsx";

@@ -1,5 +1,5 @@
 import { ShieldQuestion } from "lucide-react";
-import type { PermissionItem } from "@berth/contract/daemon/questions.ts";
+import type { PermissionItem } from "@berth/contract/questions.ts";
 import { useSession } from "../../../state/context.ts";
 import { useAgent } from "../../../state/use-agent.ts";
 import { humanize } from "../../../text/humanize.ts";

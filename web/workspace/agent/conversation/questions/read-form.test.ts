@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FormField } from "@berth/contract/daemon/questions.ts";
+import type { FormField } from "@berth/contract/questions.ts";
 import { choicesFault, readForm } from "./read-form.ts";
 
 const fields: FormField[] = [

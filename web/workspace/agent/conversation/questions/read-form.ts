@@ -1,4 +1,4 @@
-import type { FormField, FormValues } from "@berth/contract/daemon/questions.ts";
+import type { FormField, FormValues } from "@berth/contract/questions.ts";
 
 // The values of a form whose controls are named by the index of their field. A field without an answer is left out.
 export function readForm(fields: FormField[], data: FormData): FormValues {

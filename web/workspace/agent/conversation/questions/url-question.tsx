@@ -1,5 +1,5 @@
 import { ExternalLink, Link as LinkIcon } from "lucide-react";
-import type { UrlItem } from "@berth/contract/daemon/questions.ts";
+import type { UrlItem } from "@berth/contract/questions.ts";
 import { useSession } from "../../../state/context.ts";
 import { useAgent } from "../../../state/use-agent.ts";
 
