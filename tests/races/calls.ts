@@ -142,6 +142,15 @@ export const CALLS: Record<string, Call> = {
     holds: [...step("resuming"), REQUEST],
     isStep: true,
   },
+  "start run": {
+    send: ({ call }) => call("POST", "/runs", { prompt: "Work" }),
+    phases: inSandbox(
+      (state) => state,
+      () => "201",
+    ),
+    holds: step("resuming"),
+    isStep: true,
+  },
   // A socket wakes nothing. If the session stops later, it closes.
   socket: {
     send: ({ connect }) => connect(),

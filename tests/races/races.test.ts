@@ -7,9 +7,9 @@ import type { Pair } from "./rounds.ts";
 
 // The short form: the pairs that once went wrong. The long form is `npm run races`.
 const HELD: Record<string, string[]> = {
-  resume: ["patch timeoutMs", "patch idleTimeoutMs", "exec", "delete"],
-  pause: ["exec", "write", "socket", "resume"],
-  delete: ["exec", "read", "socket", "fork", "patch metadata"],
+  resume: ["patch timeoutMs", "patch idleTimeoutMs", "exec", "start run", "delete"],
+  pause: ["exec", "write", "start run", "socket", "resume"],
+  delete: ["exec", "read", "start run", "socket", "fork", "patch metadata"],
   exec: ["patch timeoutMs", "pause", "delete"],
   socket: ["pause", "delete"],
   snapshot: ["delete"],

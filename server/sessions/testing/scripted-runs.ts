@@ -27,7 +27,7 @@ export type Answer = { status: number; code?: string; body?: unknown } | (() => 
 export function scriptRuns(): ScriptedRuns {
   const runs = new Map<string, { sandboxId: SandboxId; run: Run }>();
   const outbox: { sandboxId: SandboxId; entry: unknown }[] = [];
-  const news = new EventEmitter();
+  const news = new EventEmitter().setMaxListeners(0);
   const calls: ScriptedRuns["calls"] = [];
   const answers: { matches: RegExp; answer: Answer }[] = [];
 
