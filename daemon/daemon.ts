@@ -6,10 +6,14 @@ import { createAgentRoutes } from "./agent/routes.ts";
 import { createChanges } from "./changes/changes.ts";
 import { ignoredRoutes } from "./changes/ignored.ts";
 import { openEgressForwarder } from "./egress/egress-forwarder.ts";
+import { createAttributes } from "./files/attributes.ts";
+import { createBases } from "./files/bases.ts";
 import { contentRoutes } from "./files/content.ts";
+import { detailRoutes } from "./files/details.ts";
 import { createFileWatcher } from "./files/file-watcher.ts";
 import { createDiskUse } from "./files/disk-use.ts";
 import { fileRoutes } from "./files/files.ts";
+import { watchRoutes } from "./files/watch-routes.ts";
 import { openWorkspaceFolder } from "./files/workspace-folder.ts";
 import { gitRoutes } from "./git/routes.ts";
 import { createAuthentication } from "./http/authentication.ts";
@@ -65,6 +69,8 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
 
   const pauses = createPauses();
   const workspace = await openWorkspaceFolder(BERTH_WORKSPACE);
+  const bases = createBases({ workspace, home: BERTH_HOME });
+  const attributes = createAttributes();
   const setupFiles = openSetupFiles(join(BERTH_HOME, ".berth/setup"));
   const egress = openEgressForwarder(BERTH_EGRESS, () => environment.request.egressToken);
   const environment = createEnvironment({
@@ -84,7 +90,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   });
   const work = join(BERTH_HOME, ".berth/work");
   const outbox = openOutbox(join(work, "outbox"));
-  const processes = createProcesses({ environment, workspace, pauses, outbox, folder: work });
+  const processes = createProcesses({ environment, pauses, outbox, folder: work });
   let hasWork = false;
   const setup = createSetup({ terminals, workspace, files: setupFiles });
   const ports = createPortMonitor({
@@ -120,10 +126,12 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   const routes = [
     ...controlRoutes(),
     ...execRoutes({ environment, workspace, pauses }),
-    ...processRoutes(processes),
+    ...processRoutes(processes, bases),
     ...outboxRoutes(outbox, processes.countRunning),
-    ...fileRoutes({ workspace, onList: watcher.include }),
-    ...contentRoutes({ workspace, onWrite: agent.noteSave }),
+    ...fileRoutes({ bases, onList: watcher.include }),
+    ...contentRoutes({ bases, attributes, onWrite: agent.noteSave }),
+    ...detailRoutes({ bases, attributes }),
+    ...watchRoutes({ bases }),
     ...trashRoutes({ workspace, folder: join(BERTH_HOME, ".berth/trash") }),
     ...ignoredRoutes({ workspace, environment }),
     ...findRoutes({ workspace }),

@@ -59,6 +59,8 @@ export interface ProcessData {
 }
 
 export type ProcessEvent =
+  // The first one if the request has started the process.
+  | { type: "start"; process: ProcessData }
   | { type: "output"; stream: "stdout" | "stderr"; data: string }
   // This many bytes were dropped before they were read.
   | { type: "dropped"; bytes: number }

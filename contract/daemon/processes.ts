@@ -1,7 +1,8 @@
 // Programs that go on without their caller: the part of the daemon's API (daemon.ts) below /processes. A process belongs to the session.
 // It lives on when the caller disconnects, and through a pause. Plain types, no imports.
 
-// POST /processes                    StartProcess -> 201 Process; 400 if it cannot be started; 409 `too_many` above 128 running ones;
+// {id} is the id of a process or, while it runs, its number or `~name`.
+// POST /processes                    StartProcess -> 201 Process or, with `Accept: text/event-stream`, its events, with a `start` first; 400 if it cannot be started; 409 `too_many` above 128 running ones;
 //                                    503 `busy` at the limit of processes
 // GET /processes                     {processes: Process[]}: those that run and those that ended lately, oldest first
 // GET /processes/{id}                Process
@@ -65,6 +66,8 @@ export type ProcessStream = "stdout" | "stderr";
 
 // The `data:` of a server-sent event.
 export type ProcessEvent =
+  // The first one if the request has started the process.
+  | { type: "start"; process: Process }
   | { type: "output"; stream: ProcessStream; data: string }
   // This many bytes were dropped before the client has read them.
   | { type: "dropped"; bytes: number }

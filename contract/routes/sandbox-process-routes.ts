@@ -2,6 +2,7 @@ import Type from "typebox";
 import type { ErrorCode } from "../errors.ts";
 import { Process, ProcessEvent, ProcessList, ResizeProcess, SignalProcess, StartProcess } from "../schemas/sandbox/sandbox-process.ts";
 import { header, query, route, type Route } from "./route.ts";
+import { base } from "./sandbox-file-routes.ts";
 
 const PROCESSES = "/sandboxes/{sandboxId}/processes";
 const PROCESS = `${PROCESSES}/{processId}`;
@@ -15,9 +16,15 @@ export const PROCESS_ROUTES = {
     tag: "Processes",
     summary: "Start a process",
     description:
-      "Starts a program that goes on without its caller, and through a pause of the session. The response does not wait for its end. The event `process.exited` says how it ended. Of its output, the last MiB is kept.",
+      "Starts a program that goes on without its caller, and through a pause of the session. The response does not wait for its end. The event `process.exited` says how it ended. Of its output, the last MiB is kept. With `Accept: text/event-stream`, the response has the events of the process, and a `start` first.",
+    query: [base],
     body: { schema: StartProcess, required: true },
-    success: { status: 201, description: "The process.", schema: Process },
+    success: {
+      status: 201,
+      description: "The process.",
+      schema: Process,
+      also: [{ status: 200, description: "Its events.", media: ["text/event-stream"] }],
+    },
     errors: ["bad_request", "path_outside", "not_found", "too_large", "too_many", "busy"],
   }),
   listProcesses: route({
@@ -34,7 +41,8 @@ export const PROCESS_ROUTES = {
     path: PROCESS,
     tag: "Processes",
     summary: "Get a process",
-    description: "Returns a process and, if it has ended, how.",
+    description:
+      "Returns a process and, if it has ended, how. Here and below, `processId` may also be the `pid` of a process that runs, or `~` and its name.",
     success: { status: 200, description: "The process.", schema: Process },
     errors: ["not_found"],
   }),

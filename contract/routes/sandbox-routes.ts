@@ -24,6 +24,7 @@ import {
 import { header, query, route, type Route } from "./route.ts";
 import { AGENT_ROUTES } from "./sandbox-agent-routes.ts";
 import { GIT_ROUTES } from "./sandbox-git-routes.ts";
+import { base, FILE_ROUTES } from "./sandbox-file-routes.ts";
 import { PROCESS_ROUTES } from "./sandbox-process-routes.ts";
 
 // The API of a sandbox below `sandboxUrl`. The daemon in the sandbox answers; these routes only describe it.
@@ -37,8 +38,13 @@ const flag = (name: string, description: string) => query(name, description, Typ
 const limit = (maximum: number, fallback: number) =>
   query("limit", "The maximum number of results.", Type.Integer({ minimum: 1, maximum, default: fallback }));
 const FILE_ERRORS = ["bad_request", "forbidden", "path_outside", "not_found"] as const satisfies ErrorCode[];
+const attributes = query(
+  "attributes",
+  'The extended attributes that the file gets: a JSON object, such as `{"user.author": "me"}`, of at most 4 KiB. This needs python3 in the sandbox.',
+  Type.String(),
+);
 const ifMatch = header("If-Match", "The `ETag` that the file must still have; otherwise the response is 412.");
-const ifNoneMatch = header("If-None-Match", "`*`: the file must not exist yet; otherwise the response is 412.");
+const ifNoneMatch = header("If-None-Match", "`*`: it must not exist yet; otherwise the response is 412.");
 
 export const SANDBOX_ROUTES = {
   getSandboxHealth: route({
@@ -68,7 +74,7 @@ export const SANDBOX_ROUTES = {
     tag: "Files",
     summary: "List a folder",
     description: "Returns the files and folders in a folder.",
-    query: [folder],
+    query: [folder, base],
     success: { status: 200, description: "The folder.", schema: FolderListing },
     errors: FILE_ERRORS,
   }),
@@ -78,7 +84,7 @@ export const SANDBOX_ROUTES = {
     tag: "Files",
     summary: "Delete a file or folder",
     description: "Deletes a file, or a folder with its contents.",
-    query: [path],
+    query: [path, base],
     success: { status: 204, description: "It is deleted." },
     errors: FILE_ERRORS,
   }),
@@ -90,6 +96,7 @@ export const SANDBOX_ROUTES = {
     description: "Returns the bytes of a file, with `ETag` and `Last-Modified`. A single `Range` and `If-Range` are supported.",
     query: [
       path,
+      base,
       query("download", "If present, the response names the file for a download.", Type.String()),
       header("Range", "The bytes to return, such as `bytes=0-1023`."),
       header("If-None-Match", "The `ETag` of an earlier response. If the file has not changed since, the response is 304."),
@@ -110,7 +117,7 @@ export const SANDBOX_ROUTES = {
     summary: "Write a file",
     description:
       "Replaces the content of a file, or creates the file and its parent folders. The write is atomic: readers see the old content or the new one. The body is the content, up to 4 GiB.",
-    query: [path, ifMatch, ifNoneMatch],
+    query: [path, base, attributes, ifMatch, ifNoneMatch],
     upload: BYTES,
     success: {
       status: 200,
@@ -127,9 +134,10 @@ export const SANDBOX_ROUTES = {
     tag: "Files",
     summary: "Create a folder",
     description: "Creates a folder and its parents. It is not an error if the folder exists.",
+    query: [base, ifNoneMatch],
     body: { schema: FilePath, required: true },
     success: { status: 201, description: "The folder exists.", schema: FilePath },
-    errors: [...FILE_ERRORS, "exists", "too_large", "disk_full"],
+    errors: [...FILE_ERRORS, "exists", "changed", "too_large", "disk_full"],
   }),
   moveFile: route({
     method: "POST",
@@ -137,6 +145,7 @@ export const SANDBOX_ROUTES = {
     tag: "Files",
     summary: "Move a file or folder",
     description: "Renames or moves a file or folder.",
+    query: [base],
     body: { schema: MoveRequest, required: true },
     success: { status: 200, description: "It is moved; `path` is the new path.", schema: FilePath },
     errors: [...FILE_ERRORS, "exists", "too_large"],
@@ -147,6 +156,7 @@ export const SANDBOX_ROUTES = {
     tag: "Files",
     summary: "Copy a file or folder",
     description: "Copies a file, a link, or a folder with its contents.",
+    query: [base],
     body: { schema: CopyRequest, required: true },
     success: { status: 201, description: "It is copied; `path` is the copy.", schema: FilePath },
     errors: [...FILE_ERRORS, "exists", "too_large", "disk_full"],
@@ -179,7 +189,7 @@ export const SANDBOX_ROUTES = {
     tag: "Files",
     summary: "Download a folder",
     description: "Streams a folder with its contents as a zip file.",
-    query: [folder],
+    query: [folder, base],
     success: { status: 200, description: "The zip file.", media: ["application/zip"] },
     errors: FILE_ERRORS,
   }),
@@ -290,6 +300,7 @@ export const SANDBOX_ROUTES = {
     success: { status: 204, description: "The file is as it was." },
     errors: [...FILE_ERRORS, "too_large", "git_failed", "disk_full"],
   }),
+  ...FILE_ROUTES,
   ...PROCESS_ROUTES,
   ...GIT_ROUTES,
   ...AGENT_ROUTES,

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type BigIntStats, constants } from "node:fs";
-import { access, type FileHandle, lstat, open, rename, rm, stat } from "node:fs/promises";
+import { access, type FileHandle, lstat, open, readlink, rename, rm, stat } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -9,24 +9,37 @@ import { AppError } from "@berth/contract/errors.ts";
 import { systemCode } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Call, Route } from "../http/route.ts";
+import { parseAttributes, type Attributes } from "./attributes.ts";
+import type { Bases } from "./bases.ts";
 import { attachment, requiredPath } from "./files.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
 import { parsePath, syncFolder, type WorkspaceFolder } from "./workspace-folder.ts";
 
+export interface ContentDeps {
+  bases: Bases;
+  attributes: Pick<Attributes, "write">;
+  // Called with each file of the workspace that was written.
+  onWrite: (path: string) => void;
+}
+
 // Reads and writes the bytes of files. Both directions stream, so memory does not grow with the file.
-export function contentRoutes({ workspace, onWrite }: { workspace: WorkspaceFolder; onWrite: (path: string) => void }): Route[] {
-  const read = (call: Call) => readContent(workspace, requiredPath(call.query.get("path")), call);
+export function contentRoutes({ bases, attributes, onWrite }: ContentDeps): Route[] {
+  const read = (call: Call) => readContent(bases.of(call), requiredPath(call.query.get("path")), call);
   return [
     { method: "GET", path: "/files/content", handle: read },
     { method: "HEAD", path: "/files/content", handle: read },
     {
       method: "PUT",
       path: "/files/content",
-      async handle({ request, response, query }) {
-        const { created, ...written } = await writeContent(workspace, requiredPath(query.get("path")), request);
-        onWrite(parsePath(written.path));
+      async handle(call) {
+        const { request, response, query } = call;
+        const base = bases.of(call);
+        const wanted = parseAttributes(query.get("attributes"));
+        const finish = wanted ? (path: string) => attributes.write(path, wanted) : undefined;
+        const { created, full, ...written } = await writeContent(base, requiredPath(query.get("path")), request, finish);
+        if (base === bases.workspace) onWrite(parsePath(written.path));
         response.setHeader("ETag", written.etag);
-        sendJson(response, created ? 201 : 200, written);
+        sendJson(response, created ? 201 : 200, base === bases.workspace ? written : { ...written, path: full });
       },
     },
   ];
@@ -95,7 +108,9 @@ async function writeContent(
   workspace: WorkspaceFolder,
   path: string,
   request: IncomingMessage,
-): Promise<WrittenFile & { created: boolean }> {
+  // Called with the file before it replaces the old one.
+  finish?: (path: string) => Promise<void>,
+): Promise<WrittenFile & { created: boolean; full: string }> {
   await using parent = await workspace.pinParent(await resolveLink(workspace, path), { makeFolders: true });
   const before = await statExisting(parent.at);
   checkConditions(request, before);
@@ -109,13 +124,16 @@ async function writeContent(
     await file.writeFile(request);
     // Keep the permissions, so that an executable script stays executable.
     if (before) await file.chmod(Number(before.mode) & 0o777).catch(() => {});
+    // Another process, which does not have the folder open, sets them.
+    if (finish) await finish(await readlink(`/proc/self/fd/${file.fd}`));
     await file.sync();
     // Check again, because another writer may have replaced the file during the upload.
     checkConditions(request, await statExisting(parent.at));
     await rename(temporary, parent.at);
     await syncFolder(parent.folder);
     const stats = await file.stat({ bigint: true });
-    return { path, size: Number(stats.size), modifiedAtMs: Number(stats.mtimeMs), etag: etagOf(stats), created: before === null };
+    const written = { path, size: Number(stats.size), modifiedAtMs: Number(stats.mtimeMs), etag: etagOf(stats) };
+    return { ...written, created: before === null, full: parent.full };
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;

@@ -3,9 +3,12 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FileEntry } from "@berth/contract/daemon.ts";
+import type { FileDetails, FileTree, Watcher, WatcherEvents } from "@berth/contract/daemon/files.ts";
+import { ROLE_HEADER } from "@berth/contract/visitor.ts";
 import { type FetchOptions, startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 let daemon: TestDaemon;
@@ -157,5 +160,87 @@ describe("files", () => {
     const { paths } = (await daemon.fetch("/files/find?q=filetr")).json;
     expect(paths[0]).toBe("web/components/file-tree.tsx");
     expect(paths).not.toContain("node_modules/file-tree/index.js");
+  });
+});
+
+describe("files of the whole sandbox", () => {
+  const home = (path: string, query = "") => `path=${encodeURIComponent(path)}&base=home${query}`;
+  const stat = async (path: string, query = "") => (await daemon.fetch<FileDetails>(`/files/stat?${home(path, query)}`)).json;
+  const put = (path: string, body: string, query = "") => daemon.fetch(`/files/content?${home(path, query)}`, { method: "PUT", body });
+
+  test("are named from the home or from the root, and only on request", async () => {
+    const written = await put("notes/../notes/a.txt", "one");
+    expect(written).toMatchObject({ status: 201, json: { path: join(daemon.home, "notes/a.txt"), size: 3 } });
+    expect((await daemon.fetch(`/files/content?${home(join(daemon.home, "notes/a.txt"))}`)).text).toBe("one");
+    expect((await daemon.fetch(`/files/content?${home("~/notes/a.txt")}`)).text).toBe("one");
+    expect((await daemon.fetch("/files/content?path=/etc/hostname")).json.code).toBe("path_outside");
+    expect((await daemon.fetch("/files?path=x&base=elsewhere")).json.code).toBe("bad_request");
+    const asViewer = await daemon.fetch(`/files/content?${home("notes/a.txt")}`, { headers: { [ROLE_HEADER]: "viewer" } });
+    expect(asViewer.json.code).toBe("view_only");
+    expect((await post("/files/move?base=home", { from: "notes/a.txt", to: "moved/b.txt" })).status).toBe(200);
+    expect(existsSync(join(daemon.home, "moved/b.txt"))).toBe(true);
+  });
+
+  test("are described with owner, mode and target, one by one and as a tree", async () => {
+    await put("tree/b/inner.txt", "12345");
+    await put("tree/a.txt", "");
+    symlinkSync("a.txt", join(daemon.home, "tree/to-a"));
+    chmodSync(join(daemon.home, "tree/a.txt"), 0o640);
+    const { uid } = statSync(daemon.home);
+    const owner = execFileSync("id", ["-nu", String(uid)], { encoding: "utf8" }).trim();
+    expect(await stat("tree/a.txt")).toMatchObject({ name: "a.txt", type: "file", size: 0, mode: 0o640, owner });
+    expect(await stat("tree/to-a")).toMatchObject({ name: "to-a", type: "file", target: join(daemon.home, "tree/a.txt") });
+    const tree = async (depth: number) => (await daemon.fetch<FileTree>(`/files/tree?${home("tree", `&depth=${depth}`)}`)).json;
+    expect((await tree(1)).entries.map(({ name, type }) => `${type} ${name}`)).toEqual(["file a.txt", "folder b", "file to-a"]);
+    expect((await tree(2)).entries.map(({ path }) => path.slice(daemon.home.length))).toEqual([
+      "/tree/a.txt",
+      "/tree/b",
+      "/tree/b/inner.txt",
+      "/tree/to-a",
+    ]);
+    expect((await daemon.fetch(`/files/stat?${home("absent")}`)).json.code).toBe("not_found");
+    expect((await daemon.fetch(`/files/tree?${home("tree/a.txt")}`)).json.code).toBe("bad_request");
+    const folder = (headers = {}) => daemon.fetch("/files/folder?base=home", { method: "POST", body: { path: "tree/b" }, headers });
+    expect((await folder()).status).toBe(201);
+    expect((await folder({ "if-none-match": "*" })).json.code).toBe("changed");
+  });
+
+  test("have extended attributes, which a new content replaces", async () => {
+    const wanted = encodeURIComponent(JSON.stringify({ "user.test.author": "me" }));
+    await put("attributes.txt", "one", `&attributes=${wanted}`);
+    expect((await stat("attributes.txt", "&attributes=user.test.")).attributes).toEqual({ author: "me" });
+    expect((await stat("attributes.txt")).attributes).toBeUndefined();
+    await put("attributes.txt", "two");
+    expect((await stat("attributes.txt", "&attributes=user.test.")).attributes).toEqual({});
+    expect((await put("attributes.txt", "x", "&attributes=%7B%22trusted.a%22:%221%22%7D")).json.code).toBe("bad_request");
+  });
+
+  test("are watched by kind of change, as a stream and for callers that poll", async () => {
+    await put("watched/old.txt", "1");
+    const stream = await daemon.open(`/files/watch?${home("watched", "&recursive=true")}`);
+    const { id } = (await daemon.fetch<Watcher>(`/files/watchers?${home("watched", "&recursive=true")}`, { method: "POST" })).json;
+    const seen: string[] = [];
+    const untilSeen = (line: string) => expect.poll(() => seen, { timeout: 5000 }).toContain(line);
+    createInterface({ input: stream }).on("line", (line) => seen.push(Object.values(JSON.parse(line) as object).join(" ")));
+    await untilSeen("start");
+    await put("watched/new/inner.txt", "2");
+    await untilSeen("write new/inner.txt");
+    expect(seen).toEqual(expect.arrayContaining(["create new", "create new/inner.txt"]));
+    await put("watched/old.txt", "22");
+    await untilSeen("write old.txt");
+    chmodSync(join(daemon.home, "watched/old.txt"), 0o600);
+    await untilSeen("chmod old.txt");
+    await post("/files/move?base=home", { from: "watched/old.txt", to: "watched/renamed.txt" });
+    await untilSeen("create renamed.txt");
+    expect(seen).toContain("rename old.txt");
+    await daemon.fetch(`/files?${home("watched/renamed.txt")}`, { method: "DELETE" });
+    await untilSeen("remove renamed.txt");
+    stream.destroy();
+    const polled = (await daemon.fetch<WatcherEvents>(`/files/watchers/${id}`)).json.events.map(({ type, path }) => `${type} ${path}`);
+    expect(polled).toEqual(expect.arrayContaining(["write new/inner.txt", "write old.txt", "rename old.txt", "remove renamed.txt"]));
+    expect((await daemon.fetch<WatcherEvents>(`/files/watchers/${id}`)).json.events).toEqual([]);
+    expect((await daemon.fetch(`/files/watchers/${id}`, { method: "DELETE" })).status).toBe(204);
+    expect((await daemon.fetch(`/files/watchers/${id}`)).json.code).toBe("not_found");
+    expect((await daemon.fetch(`/files/watch?${home("attributes.txt")}`)).json.code).toMatch(/bad_request|not_found/);
   });
 });

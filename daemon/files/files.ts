@@ -7,6 +7,7 @@ import { readJson } from "../http/body.ts";
 import { badRequest, systemCode } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
+import type { Bases } from "./bases.ts";
 import { copy } from "./copy.ts";
 import { sortNaturally } from "./natural-order.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
@@ -17,66 +18,70 @@ const CONCURRENCY = 64;
 const READ_AT_ONCE = 512;
 
 export interface FilesDeps {
-  workspace: WorkspaceFolder;
-  // Called with each folder that a browser lists.
+  bases: Bases;
+  // Called with each folder of the workspace that a browser lists.
   onList: (path: string) => void;
 }
 
 // Lists folders, and creates, moves and deletes files and folders. content.ts reads and writes the bytes of files.
-export function fileRoutes({ workspace, onList }: FilesDeps): Route[] {
+export function fileRoutes({ bases, onList }: FilesDeps): Route[] {
   return [
     {
       method: "GET",
       path: "/files",
-      async handle({ query, response }) {
+      async handle(call) {
+        const { query, response } = call;
         const path = query.get("path") ?? "";
-        const listing = await (query.get("details") === "names" ? listNames(workspace, path) : list(workspace, path));
-        onList(parsePath(path));
+        const base = bases.of(call);
+        const listing = await (query.get("details") === "names" ? listNames(base, path) : list(base, path));
+        if (base === bases.workspace) onList(parsePath(path));
         sendJson(response, 200, listing);
       },
     },
     {
       method: "DELETE",
       path: "/files",
-      async handle({ query, response }) {
-        await remove(workspace, requiredPath(query.get("path")));
-        response.writeHead(204).end();
+      async handle(call) {
+        await remove(bases.of(call), requiredPath(call.query.get("path")));
+        call.response.writeHead(204).end();
       },
     },
     {
       method: "POST",
       path: "/files/folder",
-      async handle({ request, response }) {
-        const { path } = await readJson(request);
-        await makeFolder(workspace, requiredPath(path));
-        sendJson(response, 201, { path });
+      async handle(call) {
+        const { path } = await readJson(call.request);
+        const created = await makeFolder(bases.of(call), requiredPath(path));
+        if (!created && call.request.headers["if-none-match"] === "*")
+          throw new AppError("changed", { message: "The folder already exists" });
+        sendJson(call.response, 201, { path });
       },
     },
     {
       method: "POST",
       path: "/files/move",
-      async handle({ request, response }) {
-        const { from, to, overwrite = false } = await readJson(request);
+      async handle(call) {
+        const { from, to, overwrite = false } = await readJson(call.request);
         if (typeof overwrite !== "boolean") throw badRequest("overwrite must be a boolean");
-        await move(workspace, { from: requiredPath(from, "from"), to: requiredPath(to, "to"), overwrite });
-        sendJson(response, 200, { path: to });
+        await move(bases.of(call), { from: requiredPath(from, "from"), to: requiredPath(to, "to"), overwrite });
+        sendJson(call.response, 200, { path: to });
       },
     },
     {
       method: "POST",
       path: "/files/copy",
-      async handle({ request, response }) {
-        const { from, to } = await readJson(request);
-        await copy(workspace, { from: requiredPath(from, "from"), to: requiredPath(to, "to") });
-        sendJson(response, 201, { path: to });
+      async handle(call) {
+        const { from, to } = await readJson(call.request);
+        await copy(bases.of(call), { from: requiredPath(from, "from"), to: requiredPath(to, "to") });
+        sendJson(call.response, 201, { path: to });
       },
     },
     {
       method: "GET",
       path: "/files/archive",
-      async handle({ query, response }) {
-        const path = query.get("path") ?? "";
-        await using folder = await workspace.pin(path);
+      async handle(call) {
+        const { query, response } = call;
+        await using folder = await bases.of(call).pin(query.get("path") ?? "");
         if (!(await stat(folder.at)).isDirectory()) throw badRequest("The path is not a folder");
         const { sendArchive } = await import("./archive.ts");
         response.writeHead(200, {
@@ -171,12 +176,15 @@ export function typeOf(stats: Stats | BigIntStats | Dirent): FileEntry["type"] {
   return stats.isFile() ? "file" : "other";
 }
 
-async function makeFolder(workspace: WorkspaceFolder, path: string): Promise<void> {
+// Returns whether it did not exist.
+async function makeFolder(workspace: WorkspaceFolder, path: string): Promise<boolean> {
   await using parent = await workspace.pinParent(path, { makeFolders: true });
   try {
     await mkdir(parent.at);
+    return true;
   } catch (error) {
     if (systemCode(error) !== "EEXIST" || !(await lstat(parent.at)).isDirectory()) throw error;
+    return false;
   }
 }
 

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, realpath } from "node:fs/promises";
-import { basename, dirname, join, sep } from "node:path";
+import { basename, dirname, join, normalize, sep } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
 import { badRequest, systemCode } from "../http/errors.ts";
 
@@ -28,6 +28,8 @@ export interface Pinned extends AsyncDisposable {
 export interface PinnedParent extends AsyncDisposable {
   at: string;
   folder: string;
+  // The absolute path.
+  full: string;
 }
 
 const LINUX = process.platform === "linux";
@@ -37,22 +39,43 @@ const MAX_PATH_LENGTH = 4096;
 
 export async function openWorkspaceFolder(folder: string): Promise<WorkspaceFolder> {
   await mkdir(folder, { recursive: true });
-  const root = await realpath(folder);
+  return folderAt(await realpath(folder), parsePath);
+}
 
+// All files of the sandbox: paths are relative to the home, or absolute, and `real` is absolute. For callers that may run any program.
+export function openSandboxFolder(home: string): WorkspaceFolder {
+  const parse = (path: string): string => {
+    const words = path.replace(/^~(?=\/|$)/, home);
+    return parsePath(normalize(join(words.startsWith("/") ? "/" : home, words)).slice(1));
+  };
+  const inside = folderAt("/", parse);
+  return {
+    ...inside,
+    async pin(path) {
+      const pinned = await inside.pin(path);
+      return { ...pinned, real: `/${pinned.real}` };
+    },
+  };
+}
+
+function folderAt(root: string, parse: (path: string) => string): WorkspaceFolder {
   return {
     root,
     async folderPath(path) {
-      const real = await realpath(join(root, parsePath(path)));
+      const real = await realpath(join(root, parse(path)));
       relativeInside(root, real);
       return real;
     },
-    pin: (path) => pinAt(root, join(root, parsePath(path))),
+    pin: (path) => pinAt(root, join(root, parse(path))),
     async pinParent(path, { makeFolders = false } = {}) {
-      const parsed = parsePath(path);
-      if (parsed === "") throw badRequest("The workspace folder itself cannot be changed");
+      const parsed = parse(path);
+      if (parsed === "")
+        throw badRequest(root === sep ? "The folder / cannot be changed" : "The workspace folder itself cannot be changed");
       const full = join(root, parsed);
       const parent = makeFolders ? await pinMakingFolders(root, dirname(full)) : await pinAt(root, dirname(full), constants.O_DIRECTORY);
-      return { at: join(parent.at, basename(full)), folder: parent.at, [Symbol.asyncDispose]: () => parent[Symbol.asyncDispose]() };
+      const close = () => parent[Symbol.asyncDispose]();
+      const name = basename(full);
+      return { at: join(parent.at, name), folder: parent.at, full: join(root, parent.real, name), [Symbol.asyncDispose]: close };
     },
   };
 }

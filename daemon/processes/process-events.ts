@@ -1,4 +1,4 @@
-import type { ProcessEvent, ProcessStream } from "@berth/contract/daemon/processes.ts";
+import type { Process, ProcessEvent, ProcessStream } from "@berth/contract/daemon/processes.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Call } from "../http/route.ts";
 import { sendEvents } from "../http/send-events.ts";
@@ -11,17 +11,27 @@ const END_ID = "end";
 //
 // The id of an event is where the output continues after it. If a character was split, the bytes of its first part are in the id too:
 // they have left the log's order, because output of the other stream came between.
-export async function sendProcessEvents(process: LiveProcess, { request, response, query }: Call): Promise<void> {
+export async function sendProcessEvents(
+  process: LiveProcess,
+  { request, response, query }: Call,
+  { announce }: { announce?: Process } = {},
+): Promise<void> {
   const encoding = query.get("encoding") ?? "utf8";
   if (encoding !== "utf8" && encoding !== "base64") throw badRequest("encoding must be utf8 or base64");
   const lastId = request.headers["last-event-id"];
   if (lastId === END_ID && !process.running) return void response.writeHead(204).end();
   const reader = createReader(typeof lastId === "string" ? lastId : "0", encoding);
   let isOver = false;
+  let first = announce ? { id: "0", event: { type: "start", process: announce } satisfies ProcessEvent } : null;
   await sendEvents(response, {
     onNews: process.onNews,
     next() {
       if (isOver) return "over";
+      if (first) {
+        const started = first;
+        first = null;
+        return started;
+      }
       const output = reader.next(process);
       if (output || process.running) return output;
       isOver = true;

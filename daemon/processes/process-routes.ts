@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 import { AppError } from "@berth/contract/errors.ts";
 import { OUTPUT_HEADERS, type ProcessStream } from "@berth/contract/daemon/processes.ts";
+import type { Bases } from "../files/bases.ts";
 import { readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
@@ -16,7 +17,7 @@ const MAX_NAME_LENGTH = 200;
 const WAIT_MS = 30_000;
 const MAX_WAIT_MS = 600_000;
 
-export function processRoutes(processes: Processes): Route[] {
+export function processRoutes(processes: Processes, bases: Bases): Route[] {
   const found = (call: Call): LiveProcess => {
     const process = processes.find(call.params.id ?? "");
     if (!process) throw notFound("There is no such process");
@@ -31,9 +32,11 @@ export function processRoutes(processes: Processes): Route[] {
 
   return [
     route("GET", "/processes", ({ response }) => sendJson(response, 200, { processes: processes.list() })),
-    route("POST", "/processes", async ({ request, response }) =>
-      sendJson(response, 201, await processes.start(parseStart(await readJson(request)))),
-    ),
+    route("POST", "/processes", async (call) => {
+      const process = await processes.start(parseStart(await readJson(call.request)), bases.of(call));
+      if (call.request.headers.accept === "text/event-stream") return sendProcessEvents(process, call, { announce: process.describe() });
+      return sendJson(call.response, 201, process.describe());
+    }),
     route("GET", "/processes/:id", (call) => sendJson(call.response, 200, found(call).describe())),
     route("DELETE", "/processes/:id", (call) => {
       processes.remove(found(call));

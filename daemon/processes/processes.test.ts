@@ -147,6 +147,26 @@ describe("a process", () => {
   });
 });
 
+describe("a process that its caller follows at once", () => {
+  test("is announced first, and is found by its number and its name while it runs", async () => {
+    const headers = { accept: "text/event-stream" };
+    const body = { args: ["sh", "-c", "pwd; read line; echo $line"], stdin: true, name: "tag", env: {} };
+    const response = await daemon.open("/processes?base=home&encoding=base64", { method: "POST", body, headers });
+    let text = "";
+    response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+    const base64 = (line: string) => Buffer.from(`${line}\n`).toString("base64");
+    await expect.poll(() => text).toContain(base64(daemon.home));
+    const { type, process } = JSON.parse(/data: (.*)/.exec(text)?.[1] ?? "") as { type: string; process: Process };
+    expect({ type, cwd: process.cwd }).toEqual({ type: "start", cwd: daemon.home });
+    expect((await get(String(process.pid))).id).toBe(process.id);
+    expect((await get("~tag")).id).toBe(process.id);
+    await post(`/processes/${process.pid}/stdin`, "hello\n");
+    await expect.poll(() => text).toContain('"type":"end"');
+    expect(text).toContain(base64("hello"));
+    for (const gone of [String(process.pid), "~tag"]) expect((await daemon.fetch(`/processes/${gone}`)).json.code).toBe("not_found");
+  });
+});
+
 describe("the events of a process", () => {
   test("continue after any of them, without loss or repetition, also inside a character", async () => {
     // Each letter of "grüße" in two streams, with the bytes of characters apart.

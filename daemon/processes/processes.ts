@@ -18,8 +18,10 @@ export interface WantedProcess extends WantedProgram {
 
 // The processes of the session: those that run, and those that ended lately.
 export interface Processes {
-  start(wanted: WantedProcess): Promise<Process>;
+  // The working directory is a path of `base`.
+  start(wanted: WantedProcess, base: Pick<WorkspaceFolder, "folderPath">): Promise<LiveProcess>;
   list(): Process[];
+  // By its id or, if it runs, by its number or `~name`; the latest one of that name.
   find(id: string): LiveProcess | undefined;
   // Ends it, if it runs, and forgets it.
   remove(process: LiveProcess): void;
@@ -32,7 +34,6 @@ export interface Processes {
 
 export interface ProcessesDeps {
   environment: Environment;
-  workspace: WorkspaceFolder;
   pauses: Pick<Pauses, "isUnderWay">;
   outbox: Pick<Outbox, "add">;
   folder: string;
@@ -43,14 +44,14 @@ const MAX_ENDED = 100;
 const FORGET_AFTER_MS = 3600 * 1000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-export function createProcesses({ environment, workspace, pauses, outbox, folder }: ProcessesDeps): Processes {
+export function createProcesses({ environment, pauses, outbox, folder }: ProcessesDeps): Processes {
   const processes = new Map<string, LiveProcess>();
   const saved = openSavedProcesses(join(folder, "processes"));
   let starting = 0;
 
   return {
-    async start({ words, command, cwd, env, pty, hasStdin, timeoutMs, name }) {
-      const folderPath = await workspace.folderPath(cwd);
+    async start({ words, command, cwd, env, pty, hasStdin, timeoutMs, name }, base) {
+      const folderPath = await base.folderPath(cwd);
       if (pauses.isUnderWay) throw new AppError("session_paused");
       if (running().length + starting >= MAX_RUNNING)
         throw new AppError("too_many", { message: `There are already ${MAX_RUNNING} processes; end one first` });
@@ -69,7 +70,7 @@ export function createProcesses({ environment, workspace, pauses, outbox, folder
         if (!hasStdin) process.running?.closeInput();
         processes.set(process.id, process);
         save(process);
-        return process.describe();
+        return process;
       } finally {
         starting--;
       }
@@ -78,7 +79,10 @@ export function createProcesses({ environment, workspace, pauses, outbox, folder
       forgetOld();
       return [...processes.values()].map((process) => process.describe());
     },
-    find: (id) => processes.get(id),
+    find(id) {
+      if (/^\d+$/.test(id)) return running().find((process) => process.describe().pid === Number(id));
+      return id.startsWith("~") ? running().findLast((process) => process.describe().name === id.slice(1)) : processes.get(id);
+    },
     remove(process) {
       forget(process.id);
       stopRunning(process);

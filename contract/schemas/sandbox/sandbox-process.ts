@@ -52,6 +52,7 @@ export const ProcessList = named("ProcessList", {
 
 export const ProcessEvent = Type.Union(
   [
+    Type.Object({ type: Type.Literal("start", describe("The first event, if the request has started the process.")), process: Process }),
     Type.Object({
       type: Type.Literal("output", describe("The program has written something.")),
       stream,

@@ -5,9 +5,11 @@ import { expect, test } from "vitest";
 import type * as agent from "../../agent.ts";
 import type * as daemon from "../../daemon.ts";
 import type * as git from "../../git.ts";
+import type * as files from "../../daemon/files.ts";
 import type * as processes from "../../daemon/processes.ts";
 import { SANDBOX_ROUTES } from "../../routes/sandbox-routes.ts";
 import type * as agentSchemas from "./sandbox-agent.ts";
+import type * as fileSchemas from "./sandbox-files.ts";
 import type * as gitSchemas from "./sandbox-git.ts";
 import type * as processSchemas from "./sandbox-process.ts";
 import type * as schemas from "./sandbox.ts";
@@ -42,6 +44,7 @@ type Fits<Described, Used> = [Described] extends [Used]
 type Body<Schemas, Name extends keyof Schemas> = Schemas[Name] extends TSchema ? Static<Schemas[Name]> : never;
 type Of<Name extends keyof typeof schemas> = Body<typeof schemas, Name>;
 type GitOf<Name extends keyof typeof gitSchemas> = Body<typeof gitSchemas, Name>;
+type FileOf<Name extends keyof typeof fileSchemas> = Body<typeof fileSchemas, Name>;
 type ProcessOf<Name extends keyof typeof processSchemas> = Body<typeof processSchemas, Name>;
 type AgentOf<Name extends keyof typeof agentSchemas> = Body<typeof agentSchemas, Name>;
 
@@ -72,10 +75,16 @@ test("the described bodies are the types that the daemon uses", () => {
     Fits<AgentOf<"AgentState">, daemon.AgentState>,
     Fits<AgentOf<"PromptRequest">, agent.PromptRequest>,
     Fits<AgentOf<"Conversation">, agent.Conversation>,
+    Fits<FileOf<"FileTree">, files.FileTree>,
+    Fits<FileOf<"WatchEvent">, files.WatchEvent>,
+    Fits<FileOf<"WatcherEvents">, files.WatcherEvents>,
     Fits<ProcessOf<"StartProcess">, processes.StartProcess>,
     Fits<ProcessOf<"Process">, processes.Process>,
     Fits<ProcessOf<"ProcessEvent">, processes.ProcessEvent>,
   ] = [
+    true,
+    true,
+    true,
     true,
     true,
     true,
