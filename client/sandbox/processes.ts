@@ -1,7 +1,5 @@
-import { BerthError, ConnectionError } from "../http/errors.ts";
-import { serverSentEvents } from "../http/streams.ts";
+import { askUntil, follow } from "../http/follow.ts";
 import { readJson, type Transport } from "../http/transport.ts";
-import { wait as pause } from "../http/wait.ts";
 import type { ProcessData, ProcessEvent, ProcessOptions } from "../types/sandbox-types.ts";
 
 // Programs that go on without their caller.
@@ -32,8 +30,6 @@ export interface Process {
 }
 
 const WAIT_MS = 30_000;
-const RETRY_MS = 1000;
-const MAX_TRIES = 30;
 
 export function createProcesses(send: Transport, sandboxUrl: () => string): Processes {
   const url = (path = "") => `${sandboxUrl()}/processes${path}`;
@@ -43,49 +39,22 @@ export function createProcesses(send: Transport, sandboxUrl: () => string): Proc
     const post = async (path: string, content: { json?: unknown; body?: string | Uint8Array } = {}) =>
       void (await send({ method: "POST", url: own(path), ...content }));
 
-    async function* follow({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<ProcessEvent> {
-      let lastId: string | undefined;
-      for (let tries = 0; ; tries++) {
-        try {
-          const headers = { accept: "text/event-stream", ...(lastId === undefined ? {} : { "last-event-id": lastId }) };
-          const response = await send({ method: "GET", url: own("/events"), headers, signal, streaming: true });
-          for await (const event of serverSentEvents(response)) {
-            const parsed = JSON.parse(event.data) as ProcessEvent;
-            lastId = event.id;
-            tries = 0;
-            yield parsed;
-            if (parsed.type === "end") return;
-          }
-        } catch (error) {
-          if (signal?.aborted || !mayContinue(error) || tries >= MAX_TRIES) throw error;
-        }
-        await pause(RETRY_MS, signal);
-      }
-    }
-
     return {
       id: data.id,
       data,
       refresh: () => readJson(send({ method: "GET", url: own() })),
-      follow,
+      follow: ({ signal } = {}) => follow(send, own("/events"), signal),
       async read({ stream, offset } = {}) {
         const response = await send({ method: "GET", url: own("/output"), query: { stream, offset } });
         const number = (name: string) => Number(response.headers.get(name));
         return { text: await response.text(), next: number("x-output-next"), droppedBytes: number("x-output-dropped") };
       },
-      async wait({ signal } = {}) {
-        const query = { timeoutMs: WAIT_MS };
-        for (let tries = 0; ; tries++) {
-          try {
-            const now = await readJson<ProcessData>(send({ method: "POST", url: own("/wait"), query, signal, repeatable: true }));
-            if (now.status !== "running") return now;
-            tries = 0;
-          } catch (error) {
-            if (signal?.aborted || !mayContinue(error) || tries >= MAX_TRIES) throw error;
-            await pause(RETRY_MS, signal);
-          }
-        }
-      },
+      wait: ({ signal } = {}) =>
+        askUntil(async () => {
+          const call = { method: "POST", url: own("/wait"), query: { timeoutMs: WAIT_MS }, signal, repeatable: true } as const;
+          const now = await readJson<ProcessData>(send(call));
+          return now.status === "running" ? undefined : now;
+        }, signal),
       write: (input) => post("/stdin", { body: input }),
       closeInput: () => post("/stdin/close"),
       resize: (size) => post("/resize", { json: size }),
@@ -104,10 +73,4 @@ export function createProcesses(send: Transport, sandboxUrl: () => string): Proc
     get: async (id) => handle(await readJson(send({ method: "GET", url: url(`/${encodeURIComponent(id)}`) }))),
     list: async () => (await readJson<{ processes: ProcessData[] }>(send({ method: "GET", url: url() }))).processes,
   };
-}
-
-// A pause closes the stream. While the session is paused, or the server restarts, the process is still there.
-function mayContinue(error: unknown): boolean {
-  if (!(error instanceof BerthError)) return error instanceof TypeError;
-  return error instanceof ConnectionError || error.code === "session_paused" || (error.status ?? 0) >= 500;
 }
