@@ -7,6 +7,7 @@ import { style } from "./terminal/style.ts";
 const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: Command }> }> = {
   serve: { about: "run the server", load: () => import("./commands/installation/serve.ts") },
   open: { about: "create a session and open it in the browser", load: () => import("./commands/open.ts") },
+  run: { about: "give the coding agent of a session a task", load: () => import("./commands/run.ts") },
   partner: { about: "manage partners, whose backends call the API", load: () => import("./commands/partner.ts") },
   key: { about: "manage the API keys of partners", load: () => import("./commands/key.ts") },
   console: { about: "manage the tokens for signing in to the console", load: () => import("./commands/console.ts") },
@@ -29,6 +30,8 @@ const EXAMPLES = `
 Examples:
   berth serve                                      run on this machine without any setup
   berth open                                       create a session and open it in the browser
+  berth run "Fix the failing test" --repo URL --follow
+                                                   let the agent work on a repository
   berth partner create acme --max-sessions 100     create a partner and its first key
   berth key rotate key_01k9…                       replace a key; the old one works for another day
   berth session list --partner acme                list live sessions

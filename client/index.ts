@@ -44,6 +44,7 @@ export type { Events } from "./events.ts";
 export type { Keys } from "./keys.ts";
 export type { Files } from "./sandbox/files.ts";
 export type { Process, Processes } from "./sandbox/processes.ts";
+export type { Run, Runs } from "./runs.ts";
 export type { Paged } from "./http/paging.ts";
 export type { CallOptions, ForkResult, ForkSessions, PendingSession, Session, Sessions } from "./sessions.ts";
 export type { Volumes } from "./volumes.ts";

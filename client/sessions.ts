@@ -4,6 +4,7 @@ import { createAgent, type Agent } from "./sandbox/agent.ts";
 import { exec, execStream, type Collected } from "./sandbox/exec.ts";
 import { createFiles, type Files } from "./sandbox/files.ts";
 import { createProcesses, type Processes } from "./sandbox/processes.ts";
+import { createRuns, type Run, type Runs } from "./runs.ts";
 import { sessionForUser } from "./session-for-user.ts";
 import type {
   CreateSession,
@@ -18,6 +19,7 @@ import type {
   SnapshotData,
   UpdateSession,
 } from "./types/api-types.ts";
+import type { RunStarted } from "./types/run-types.ts";
 import type { ExecEvent, ExecOptions, ExecResult } from "./types/sandbox-types.ts";
 
 export interface Sessions {
@@ -76,9 +78,15 @@ export interface Session extends SessionData {
   exec(command: string | string[], options?: Collected): Promise<ExecResult>;
   execStream(command: string | string[], options?: ExecOptions): AsyncGenerator<ExecEvent>;
   readonly processes: Processes;
+  // Work of the coding agent that goes on without its caller.
+  readonly runs: Runs;
+  // The run of a create with `run`.
+  readonly run: Run | undefined;
   readonly files: Files;
   readonly agent: Agent;
 }
+
+type CreatedSession = SessionData & { run?: RunStarted };
 
 const PATH = "/api/b2b/sessions";
 
@@ -98,7 +106,7 @@ export function createSessions(send: Transport): Sessions {
         signal,
         isLong: wait !== undefined || (request.source !== undefined && !("git" in request.source)),
       } as const;
-      const pending = readJson<SessionData>(send(call)).then(bind);
+      const pending = readJson<CreatedSession>(send(call)).then(bind);
       return Object.assign(pending, {
         exec: async (...args: Parameters<Session["exec"]>) => (await pending).exec(...args),
         launchUrl: async (...args: Parameters<Session["launchUrl"]>) => (await pending).launchUrl(...args),
@@ -136,7 +144,7 @@ export function createSessions(send: Transport): Sessions {
   return sessions;
 
   // The data are own properties and the methods are inherited, so that printing or serializing shows only the data.
-  function bind(data: SessionData): Session {
+  function bind({ run, ...data }: CreatedSession): Session {
     const path = pathOf(data.sessionId);
     const apply = (changed: Partial<SessionData>) => Object.assign(session, changed);
     const post = <T>(action: string, json: unknown, { signal }: CallOptions) =>
@@ -152,6 +160,7 @@ export function createSessions(send: Transport): Sessions {
         }),
       );
     const sandboxUrl = () => session.sandboxUrl;
+    const runs = createRuns(send, path);
     const methods: Omit<Session, keyof SessionData> = {
       refresh: async ({ signal } = {}) =>
         apply(await readJson<SessionData>(send({ method: "GET", url: path, query: { expand: "details" }, signal }))),
@@ -171,6 +180,8 @@ export function createSessions(send: Transport): Sessions {
       exec: (command, options) => exec(send, session.sandboxUrl, command, options),
       execStream: (command, options) => execStream(send, session.sandboxUrl, command, options),
       processes: createProcesses(send, sandboxUrl),
+      runs,
+      run: run && runs.get(run.runId),
       files: createFiles(send, sandboxUrl),
       agent: createAgent(send, sandboxUrl),
     };

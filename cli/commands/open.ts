@@ -1,20 +1,18 @@
 import { Command, Option } from "commander";
-import { DEFAULT_TEMPLATE, type Source } from "@berth/contract";
-import { readFileIfExists } from "@berth/server/bounded-io/read-small-file.ts";
+import { DEFAULT_TEMPLATE } from "@berth/contract";
 import { parseIdleTimeout, type Limit } from "../arguments.ts";
+import { type GitOptions, readGitSource } from "../installation/git-source.ts";
 import { withServer } from "../installation/server-call.ts";
 import { openInBrowser } from "../terminal/browser.ts";
 import { facts, show } from "../terminal/output.ts";
 import { style } from "../terminal/style.ts";
 
-interface Options {
+interface Options extends GitOptions {
   template: string;
   user: string;
   idleTimeout?: Limit;
   autoResume?: boolean;
   git?: string;
-  ref?: string;
-  gitTokenFile?: string;
   role?: "editor" | "viewer";
   json?: boolean;
 }
@@ -65,12 +63,4 @@ function print(options: Options, { sessionId, url, expiresAt }: { sessionId: str
         ["link", style.cyan(url)],
       ])}${hint}\n`,
   );
-}
-
-// The token is in a file, because other users of the machine see the arguments of a command.
-async function readGitSource(url: string, { ref, gitTokenFile }: Options): Promise<Source["git"]> {
-  if (gitTokenFile === undefined) return { url, ...(ref !== undefined && { ref }) };
-  const token = (await readFileIfExists(gitTokenFile))?.trim();
-  if (!token) throw new Error(`There is no token in ${gitTokenFile}.`);
-  return { url, ...(ref !== undefined && { ref }), token };
 }

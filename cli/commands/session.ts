@@ -11,6 +11,7 @@ import { forkSession, takeSnapshot } from "../sessions/copy-session.ts";
 import { getSession, markSession, STEP_WAIT_MS } from "../sessions/mark-session.ts";
 import { recover } from "../sessions/recover-session.ts";
 import { processCommands } from "../sessions/session-processes.ts";
+import { runsCommand } from "../sessions/session-runs.ts";
 import { setupText, sourceText } from "../sessions/setup-text.ts";
 import { clean, cut, facts, isoOf, noteMore, orDash, relative, show, state, table } from "../terminal/output.ts";
 
@@ -68,7 +69,7 @@ function build(): Command {
     .option("--json", "print JSON")
     .action(recover);
   group.command("destroy <id>").description("destroy a session, its sandbox and its files").option("--json", "print JSON").action(destroy);
-  for (const one of processCommands()) group.addCommand(one);
+  for (const one of [...processCommands(), runsCommand()]) group.addCommand(one);
   return group;
 }
 

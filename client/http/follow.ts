@@ -24,6 +24,8 @@ export async function* follow<Event extends { type: string }>(send: Transport, u
       }
     } catch (error) {
       if (signal?.aborted || !mayContinue(error) || tries >= MAX_TRIES) throw error;
+      // A run that waits for the setup of its session may wait for long.
+      if (error instanceof BerthError && error.code === "run_waiting") tries = 0;
     }
     await wait(RETRY_MS, signal);
   }
@@ -43,8 +45,10 @@ export async function askUntil<T>(ask: () => Promise<T | undefined>, signal?: Ab
   }
 }
 
+const PASSING = new Set(["session_paused", "run_waiting"]);
+
 // A pause closes the stream. While the session is paused, or the server restarts, what goes on in it is still there.
 function mayContinue(error: unknown): boolean {
   if (!(error instanceof BerthError)) return error instanceof TypeError;
-  return error instanceof ConnectionError || error.code === "session_paused" || (error.status ?? 0) >= 500;
+  return error instanceof ConnectionError || PASSING.has(error.code) || (error.status ?? 0) >= 500;
 }

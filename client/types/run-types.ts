@@ -1,3 +1,5 @@
+import type { ConversationItem } from "./sandbox-types.ts";
+
 // The work of a session's agent on a prompt, which goes on without its caller.
 export interface StartRun {
   prompt: string;
@@ -32,3 +34,71 @@ export interface RunStarted {
   runId: string;
   status: RunStatus;
 }
+
+export interface RunSummary extends RunStarted {
+  sessionId: string;
+  reason: "requested" | "person" | "timeout" | "max_turns" | "max_tokens" | "session_ended" | "error" | null;
+  // Of the error, if it has failed.
+  code: string | null;
+  // How it ended, for people.
+  message: string | null;
+  conversationId: string | null;
+  // The first 2,000 characters.
+  prompt: string;
+  mode: string | null;
+  model: string | null;
+  maxTurns: number | null;
+  maxTokens: number | null;
+  timeoutMs: number | null;
+  turns: number;
+  // null if the agent does not use the server's model.
+  tokens: { input: number; output: number } | null;
+  cost: { amount: number; currency: string } | null;
+  fileCount: number;
+  waitingMessages: number;
+  createdAt: string;
+  startedAt: string | null;
+  endedAt: string | null;
+}
+
+export interface RunData extends RunSummary {
+  permissions: RunPermissions;
+  // The agent's last message.
+  text: string;
+  // At most 200.
+  files: { path: string; kind: "added" | "modified" | "deleted"; linesAdded?: number; linesRemoved?: number }[];
+  waitsFor: RunQuestion[];
+}
+
+export interface RunQuestion {
+  itemId: string;
+  kind: "permission";
+  title: string;
+  tool: { kind: string; title: string; input?: string };
+  options: { id: string; name: string; kind: string }[];
+}
+
+export interface RunAnswer {
+  itemId: string;
+  optionId: string;
+}
+
+export interface ListRuns {
+  status?: RunStatus;
+  // The number of runs per request (1 to 100), not in total.
+  pageSize?: number;
+}
+
+export type RunEvent =
+  // All items so far. They replace those that you have.
+  | { type: "items"; items: ConversationItem[] }
+  // Replaces the item with the same id, or adds a new one.
+  | { type: "item"; item: ConversationItem }
+  // Appends text to an item.
+  | { type: "append"; itemId: string; text: string }
+  // The status has changed, or what the run waits for.
+  | { type: "run"; run: RunNow }
+  | { type: "end"; run: RunNow };
+
+// A run without what the events before have said.
+export type RunNow = Omit<RunData, "sessionId">;
