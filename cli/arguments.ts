@@ -17,6 +17,8 @@ export const parseExpiry = (text: string): Limit => (text === "none" ? text : pa
 
 export const parseCount = argument(wholeNumber(1, 10_000));
 
+export const parseTokens = argument(wholeNumber(1, 1e12));
+
 export const parseVolumeSize = argument(wholeNumber(VOLUME_SIZE_MB.minimum, VOLUME_SIZE_MB.maximum));
 
 // A limit, or `none`. Not null, which commander treats as an option that is not set.

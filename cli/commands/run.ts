@@ -1,8 +1,8 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import type { PermissionRule, Run, RunPermissions, Session, StartRun } from "@berth/client";
 import { DEFAULT_TEMPLATE } from "@berth/contract";
 import { readFileIfExists } from "@berth/server/bounded-io/read-small-file.ts";
-import { parseCount, parseDuration } from "../arguments.ts";
+import { parseCount, parseDuration, parseTokens } from "../arguments.ts";
 import { type GitOptions, readGitSource } from "../installation/git-source.ts";
 import { withServer } from "../installation/server-call.ts";
 import { followRun } from "../sessions/follow-run.ts";
@@ -109,9 +109,3 @@ async function follow({ sessionId }: Session, run: Run): Promise<void> {
   const { status } = await followRun(run);
   process.exitCode = status === "succeeded" ? 0 : 1;
 }
-
-const parseTokens = (text: string): number => {
-  const tokens = Number(text);
-  if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
-  throw new InvalidArgumentError("Allowed: a whole number above 0.");
-};
