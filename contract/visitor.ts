@@ -37,6 +37,8 @@ export const VIEWER_CALLS: readonly ViewerCall[] = [
   ["GET", "/files/find"],
   ["GET", "/search"],
   ["GET", "/ports"],
+  ["GET", "/programs"],
+  ["GET", "/processes/:id/events"],
   ["GET", "/terminals"],
   ["WS", "/terminals/:id"],
   ["GET", "/agent"],

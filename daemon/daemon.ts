@@ -34,6 +34,9 @@ import { execRoutes } from "./processes/exec.ts";
 import { openOutbox, outboxRoutes } from "./processes/outbox.ts";
 import { createProcesses } from "./processes/processes.ts";
 import { processRoutes } from "./processes/process-routes.ts";
+import { programRoutes } from "./program-list/program-list.ts";
+import { runningPrograms, stopProgram } from "./programs/program.ts";
+import type { StartedProgram } from "./programs/started-program.ts";
 import { findRoutes } from "./search/find.ts";
 import { searchRoutes } from "./search/search.ts";
 import { openSetupFiles } from "./setup/setup-files.ts";
@@ -127,6 +130,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     ...controlRoutes(),
     ...execRoutes({ environment, workspace, pauses }),
     ...processRoutes(processes, bases),
+    ...programRoutes({ started: startedPrograms, processes: processes.list, ports: ports.find }),
     ...outboxRoutes(outbox, processes.countRunning),
     ...fileRoutes({ bases, onList: watcher.include }),
     ...contentRoutes({ bases, attributes, onWrite: agent.noteSave }),
@@ -158,6 +162,17 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     calls: [...routes.map(({ method, path }) => [method, path] as const), ...upgrades.map(({ path }) => ["WS", path] as const)],
     stop: stopPrograms,
   };
+
+  function startedPrograms(): StartedProgram[] {
+    const agents = agent
+      .pids()
+      .map((pid): StartedProgram => ({ kind: "agent", title: agent.state.name ?? "Agent", pid, stop: agent.stop }));
+    const commands = runningPrograms().flatMap((program): StartedProgram[] => {
+      const { pid, spawnargs } = program;
+      return pid === undefined ? [] : [{ kind: "command", title: spawnargs, pid, stop: () => stopProgram(program) }];
+    });
+    return [...processes.programs(), ...terminals.programs(), ...agents, ...languages.programs(), ...commands];
+  }
 
   function stopPrograms(): void {
     processes.stop();

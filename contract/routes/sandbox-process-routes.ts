@@ -1,11 +1,20 @@
 import Type from "typebox";
 import type { ErrorCode } from "../errors.ts";
-import { Process, ProcessEvent, ProcessList, ResizeProcess, SignalProcess, StartProcess } from "../schemas/sandbox/sandbox-process.ts";
+import {
+  Process,
+  ProcessEvent,
+  ProcessList,
+  ProgramList,
+  ResizeProcess,
+  SignalProcess,
+  StartProcess,
+} from "../schemas/sandbox/sandbox-process.ts";
 import { header, query, route, type Route } from "./route.ts";
 import { base } from "./sandbox-file-routes.ts";
 
 const PROCESSES = "/sandboxes/{sandboxId}/processes";
 const PROCESS = `${PROCESSES}/{processId}`;
+const PROGRAMS = "/sandboxes/{sandboxId}/programs";
 const BYTES = "application/octet-stream";
 const RUNNING = ["bad_request", "not_found", "process_ended"] as const satisfies ErrorCode[];
 
@@ -140,5 +149,25 @@ export const PROCESS_ROUTES = {
     query: [query("timeoutMs", "How long to wait at most.", Type.Integer({ minimum: 0, maximum: 600_000, default: 30_000 }))],
     success: { status: 200, description: "The process.", schema: Process },
     errors: ["bad_request", "not_found"],
+  }),
+  listPrograms: route({
+    method: "GET",
+    path: PROGRAMS,
+    tag: "Processes",
+    summary: "List programs",
+    description:
+      "Returns everything that runs in the sandbox, with its processor time, memory and ports: processes, commands, terminals, the agent, language servers, and programs that they have started and that listen on a port. Processes that ended lately follow.",
+    success: { status: 200, description: "The programs.", schema: ProgramList },
+    errors: [],
+  }),
+  stopProgram: route({
+    method: "POST",
+    path: `${PROGRAMS}/{programId}/stop`,
+    tag: "Processes",
+    summary: "Stop a program",
+    description:
+      "Asks the program and its process group to end, and kills what is left of them after two seconds. A stopped process stays in the list, and a stopped terminal keeps its output. The agent and a language server start again when a person uses them.",
+    success: { status: 202, description: "The program is ending." },
+    errors: ["not_found"],
   }),
 } as const satisfies Record<string, Route>;

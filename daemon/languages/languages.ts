@@ -4,6 +4,7 @@ import { CLOSE } from "@berth/contract/daemon.ts";
 import type { LanguageServer } from "@berth/contract/daemon/languages.ts";
 import type { WebSocket } from "ws";
 import type { Environment } from "../programs/environment.ts";
+import type { StartedProgram } from "../programs/started-program.ts";
 import { findServer } from "./catalogue.ts";
 import { serverMemoryBytes, startServer, type ServerProcess } from "./server-process.ts";
 
@@ -11,6 +12,7 @@ import { serverMemoryBytes, startServer, type ServerProcess } from "./server-pro
 // different unsaved texts.
 export interface Languages {
   attach(socket: WebSocket, language: string): void;
+  programs(): StartedProgram[];
   stop(): void;
 }
 
@@ -24,12 +26,16 @@ const IDLE_MS = Number(process.env.BERTH_LANGUAGE_IDLE_MS ?? 15 * 60_000);
 const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
 
 export function createLanguages({ environment, workspace }: LanguagesDeps): Languages {
-  const running = new Map<ServerProcess, WebSocket>();
+  const running = new Map<ServerProcess, { socket: WebSocket; program: Omit<StartedProgram, "pid"> }>();
   process.on("exit", stop);
-  return { attach, stop };
+  return {
+    attach,
+    stop,
+    programs: () => [...running].flatMap(([{ pid }, { program }]) => (pid === undefined ? [] : { ...program, pid })),
+  };
 
   function stop(): void {
-    for (const [server, socket] of running) {
+    for (const [server, { socket }] of running) {
       server.kill();
       socket.close(CLOSE.serverRestarting);
     }
@@ -60,11 +66,12 @@ export function createLanguages({ environment, workspace }: LanguagesDeps): Lang
         socket.close(CLOSE.languageServerFailed, reason.slice(0, 120));
       },
     });
-    running.set(server, socket);
+    // The browser connects again when a person works on a file of this language.
     const stopIdle = () => {
       socket.close(CLOSE.languageServerIdle, "The language server was not used");
       server.kill();
     };
+    running.set(server, { socket, program: { kind: "language", title: found.name, stop: stopIdle } });
     const idle = setTimeout(stopIdle, IDLE_MS);
     socket.on("close", () => server.kill());
     socket.on("message", (data: Buffer) => {

@@ -1,9 +1,11 @@
 import type { UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
+import type { StartedProgram } from "../programs/started-program.ts";
 import type { Languages, LanguagesDeps } from "./languages.ts";
 
 export interface LanguageRoutes {
   upgrades: UpgradeRoute[];
+  programs(): StartedProgram[];
   // Ends all language servers.
   stop(): void;
 }
@@ -15,6 +17,7 @@ export function createLanguageRoutes(deps: LanguagesDeps): LanguageRoutes {
   const load = () => (loading ??= import("./languages.ts").then(({ createLanguages }) => (loaded = createLanguages(deps))));
 
   return {
+    programs: () => loaded?.programs() ?? [],
     stop: () => loaded?.stop(),
     upgrades: [
       {

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
+import { readProcess } from "../programs/process-table.ts";
 import { startProgram } from "../programs/program.ts";
 import { signalGroup } from "../programs/signal-group.ts";
 import type { FoundServer } from "./catalogue.ts";
@@ -7,6 +7,8 @@ import { createMessageReader, frameMessage } from "./message-frames.ts";
 
 // The process of one language server.
 export interface ServerProcess {
+  // undefined if it could not be started.
+  readonly pid: number | undefined;
   // Returns false if the server does not keep up. `onDrain` is called when it does again.
   send(message: Buffer): boolean;
   // Pauses and resumes the server's messages.
@@ -27,7 +29,6 @@ export interface ServerProcessOptions {
 }
 
 const MEMORY_CHECK_MS = 5000;
-const PAGE_BYTES = 4096;
 const MIN_MEMORY_BYTES = 256 * 1024 * 1024;
 const MAX_MEMORY_BYTES = 1024 * 1024 * 1024;
 
@@ -50,7 +51,7 @@ export function startServer(options: ServerProcessOptions): ServerProcess {
     onEnd(reason);
   };
   const memoryCheck = setInterval(() => {
-    if (program.pid !== undefined && residentBytes(program.pid) > memoryBytes) end("It used too much memory");
+    if (program.pid !== undefined && (readProcess(program.pid)?.memoryBytes ?? 0) > memoryBytes) end("It used too much memory");
   }, MEMORY_CHECK_MS).unref();
 
   const read = createMessageReader((message) => !isLog(message) && onMessage(message));
@@ -66,6 +67,7 @@ export function startServer(options: ServerProcessOptions): ServerProcess {
   program.on("exit", (code, signal) => end(`It ended with ${code === null ? String(signal) : `code ${code}`}`));
 
   return {
+    pid: program.pid,
     send: (message) => program.stdin.write(frameMessage(message)),
     pause: () => void program.stdout.pause(),
     resume: () => void program.stdout.resume(),
@@ -77,15 +79,6 @@ export function startServer(options: ServerProcessOptions): ServerProcess {
 function memoryVariables(bytes: number): Record<string, string> {
   const mib = Math.floor((bytes / 1024 / 1024) * 0.8);
   return { GOMEMLIMIT: `${mib}MiB`, NODE_OPTIONS: `--max-old-space-size=${mib}` };
-}
-
-function residentBytes(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * PAGE_BYTES;
-  } catch {
-    // The process has ended, or the system has no /proc.
-    return 0;
-  }
 }
 
 // Log messages are for developers of servers, and some servers write several per key press.

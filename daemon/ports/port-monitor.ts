@@ -1,15 +1,24 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import type { ExpectedPort, ListeningPort, PortList } from "@berth/contract/daemon.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
+import { programName } from "../programs/program-name.ts";
 
 // Finds the ports that programs in this sandbox listen on, by reading /proc.
 export interface PortMonitor {
   routes: Route[];
   readonly last: PortList;
+  // Looks now.
+  find(): Promise<OwnedPort[]>;
   // Polls until `stop`.
   start(): void;
   stop(): void;
+}
+
+export interface OwnedPort extends ListeningPort {
+  // 0 if unknown.
+  pid: number;
 }
 
 export interface PortMonitorDeps {
@@ -35,6 +44,7 @@ export function createPortMonitor({ home, hiddenPorts, hiddenPids, expected, onC
     get last() {
       return last;
     },
+    find,
     start() {
       timer ??= setInterval(() => void poll(), POLL_MS);
       void poll();
@@ -55,17 +65,21 @@ export function createPortMonitor({ home, hiddenPorts, hiddenPids, expected, onC
     ],
   };
 
-  async function poll(): Promise<void> {
+  async function find(): Promise<OwnedPort[]> {
     const sockets = await listeningSockets();
-    for (const inode of owners.keys()) if (!sockets.has(inode)) owners.delete(inode);
+    for (const [inode, { pid }] of owners) if (!sockets.has(inode) || hasEnded(pid)) owners.delete(inode);
     // Cache the owner of each socket, because walking all processes is expensive.
     if ([...sockets.keys()].some((inode) => !owners.has(inode))) await findOwners(sockets, owners, home);
-    const found = new Map<number, ListeningPort>();
+    const found = new Map<number, OwnedPort>();
     for (const [inode, port] of sockets) {
       const owner = owners.get(inode);
-      if (owner && !hiddenPorts().includes(port) && !hiddenPids().includes(owner.pid)) found.set(port, { port, program: owner.program });
+      if (owner && !hiddenPorts().includes(port) && !hiddenPids().includes(owner.pid)) found.set(port, { port, ...owner });
     }
-    const ports = [...found.values()].toSorted((a, b) => a.port - b.port);
+    return [...found.values()].toSorted((a, b) => a.port - b.port);
+  }
+
+  async function poll(): Promise<void> {
+    const ports = (await find()).map(({ port, program }) => ({ port, program }));
     const named = expected();
     const list = { ports, ...(named.length > 0 && { expected: named }) };
     if (JSON.stringify(list) === JSON.stringify(last)) return;
@@ -78,6 +92,9 @@ interface Owner {
   pid: number;
   program: string | null;
 }
+
+// Then another program has inherited its socket.
+const hasEnded = (pid: number): boolean => pid !== 0 && !existsSync(`/proc/${pid}`);
 
 const UNKNOWN: Owner = { pid: 0, program: null };
 const LISTEN = "0A";
@@ -101,7 +118,7 @@ async function findOwners(sockets: Map<string, number>, owners: Map<string, Owne
     if (!(await belongsToSandbox(pid, home))) continue;
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       const inode = /^socket:\[(\d+)\]$/.exec(await readlink(`/proc/${pid}/fd/${fd}`).catch(() => ""))?.[1];
-      if (inode !== undefined && sockets.has(inode)) owners.set(inode, { pid: Number(pid), program: await programName(pid) });
+      if (inode !== undefined && sockets.has(inode)) owners.set(inode, { pid: Number(pid), program: programName(Number(pid)) });
     }
   }
   // With its own PID namespace, the sandbox owns every listening socket, even if the program cannot be identified.
@@ -111,9 +128,4 @@ async function findOwners(sockets: Map<string, number>, owners: Map<string, Owne
 async function belongsToSandbox(pid: string, home: string): Promise<boolean> {
   const environ = await readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
   return environ.split("\0").includes(`HOME=${home}`);
-}
-
-async function programName(pid: string): Promise<string | null> {
-  const name = await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "");
-  return name.trim() || null;
 }

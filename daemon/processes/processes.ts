@@ -5,6 +5,7 @@ import type { Process } from "@berth/contract/daemon/processes.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import type { Pauses } from "../http/pauses.ts";
 import type { Environment } from "../programs/environment.ts";
+import type { StartedProgram } from "../programs/started-program.ts";
 import type { Outbox } from "./outbox.ts";
 import type { WantedProgram } from "../programs/parse-program.ts";
 import { type LiveProcess, restoreProcess, startProcess } from "./process.ts";
@@ -30,6 +31,7 @@ export interface Processes {
   // Loads the processes from before the sandbox was stopped.
   load(): void;
   countRunning(): number;
+  programs(): StartedProgram[];
 }
 
 export interface ProcessesDeps {
@@ -85,15 +87,20 @@ export function createProcesses({ environment, pauses, outbox, folder }: Process
     },
     remove(process) {
       forget(process.id);
-      stopRunning(process);
+      process.running?.stop();
     },
     stop() {
       for (const process of running()) {
-        stopRunning(process);
+        process.running?.stop();
         process.lose();
       }
     },
     countRunning: () => running().length + starting,
+    programs: () =>
+      running().map((process) => {
+        const { id, name, command, pid } = process.describe();
+        return { id, kind: "process", title: name || command, pid, stop: () => process.running?.stop() };
+      }),
     load() {
       for (const head of saved.load().toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : 1))) {
         const lost = head.status === "running";
@@ -151,12 +158,4 @@ export function createProcesses({ environment, pauses, outbox, folder }: Process
       total += largest.size;
     }
   }
-}
-
-const STOP_GRACE_MS = 2000;
-
-function stopRunning({ running }: LiveProcess): void {
-  if (!running) return;
-  running.signal("SIGTERM");
-  setTimeout(() => running.signal("SIGKILL"), STOP_GRACE_MS).unref();
 }

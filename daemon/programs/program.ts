@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { childProcess } from "./child-process.ts";
 import { preferForOomKill } from "./oom-score.ts";
 import { signalGroup } from "./signal-group.ts";
+import { stopGroup } from "./stop-group.ts";
 
 // A program that the daemon has started. It leads a process group, so that ending it also ends everything it started.
 export type Program = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -21,6 +22,9 @@ export function startProgram([file = "", ...args]: string[], { cwd, env }: { cwd
   return program;
 }
 
+// All that run, oldest first.
+export const runningPrograms = (): Program[] => [...running];
+
 export const hasExited = ({ exitCode, signalCode }: Program): boolean => exitCode !== null || signalCode !== null;
 
 // No-op if the program has exited: its number may belong to another process.
@@ -30,15 +34,11 @@ export function signalProgram(program: Program, signal: NodeJS.Signals): void {
 
 export const killProgram = (program: Program): void => signalProgram(program, "SIGKILL");
 
-// Lets the program end by itself first, for example to remove its lock files.
+// No-op if the program has exited.
 export function stopProgram(program: Program): void {
-  if (hasExited(program)) return;
-  signalProgram(program, "SIGTERM");
-  const timer = setTimeout(killProgram, STOP_GRACE_MS, program);
-  program.once("exit", () => clearTimeout(timer));
+  if (program.pid !== undefined && !hasExited(program)) stopGroup(program.pid);
 }
 
-const STOP_GRACE_MS = 2000;
 const LINGER_MS = 100;
 
 // Calls back when the program has exited and its output has been read. Processes that it left in the background keep running and may

@@ -2,6 +2,7 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { preferForOomKill } from "./oom-score.ts";
 import { signalGroup } from "./signal-group.ts";
+import { stopGroup } from "./stop-group.ts";
 import { createPtyInput } from "./pty-input.ts";
 
 // A program on a pseudo-terminal. This uses only the native part of node-pty. Its JavaScript part allocates a buffer for
@@ -15,7 +16,9 @@ export interface Pty {
   resize(cols: number, rows: number): void;
   pause(): void;
   resume(): void;
+  // These are no-ops if the program has exited.
   kill(signal: NodeJS.Signals): void;
+  stop(): void;
 }
 
 export interface PtyOptions {
@@ -121,6 +124,9 @@ export function openPty({ command, cwd, cols, rows, env, onOutput, onExit }: Pty
     resume: () => void stream.resume(),
     kill(signal) {
       if (!exit) signalGroup(pid, signal);
+    },
+    stop() {
+      if (!exit) stopGroup(pid);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { ProcessStream } from "@berth/contract/daemon/processes.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { systemCode } from "../http/errors.ts";
 import { openPty, signalName } from "./pty.ts";
-import { onceOver, signalProgram, startFailure, startProgram } from "./program.ts";
+import { onceOver, signalProgram, startFailure, startProgram, stopProgram } from "./program.ts";
 
 // A program with pipes or with a pseudo-terminal.
 export interface Running {
@@ -18,6 +18,8 @@ export interface Running {
   resize(cols: number, rows: number): void;
   // No-op if it has exited. Reaches everything that the program has started.
   signal(signal: NodeJS.Signals): void;
+  // No-op if it has exited. Ends it and everything that it has started, after a while by force.
+  stop(): void;
 }
 
 export interface RunningOptions {
@@ -47,7 +49,7 @@ function startOnPty({ words, cwd, env, onOutput, onExit }: RunningOptions, size:
     onOutput: (bytes) => onOutput("stdout", bytes),
     onExit: (code, signal) => onExit(code, signal === null ? null : signalName(signal)),
   });
-  return { ...pty, takesInput: true, closeInput: () => void pty.write(END_OF_INPUT), signal: pty.kill };
+  return { ...pty, takesInput: true, closeInput: () => void pty.write(END_OF_INPUT), signal: pty.kill, stop: pty.stop };
 }
 
 async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOptions): Promise<Running> {
@@ -80,5 +82,6 @@ async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOpti
     closeInput: () => void program.stdin.end(),
     resize: () => {},
     signal: (signal) => signalProgram(program, signal),
+    stop: () => stopProgram(program),
   };
 }

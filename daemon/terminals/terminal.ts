@@ -4,6 +4,7 @@ import type { WebSocket } from "ws";
 import { parseMessage } from "../http/sockets.ts";
 import { foregroundProgram } from "./foreground.ts";
 import { isSize, type Pty, type PtyOptions, signalName } from "../programs/pty.ts";
+import type { StartedProgram } from "../programs/started-program.ts";
 import type { Ring } from "./ring.ts";
 
 // One terminal: a program on a PTY, the last part of its output, and the browsers that show it. Each browser reads from the
@@ -15,7 +16,9 @@ export interface LiveTerminal {
   attach(socket: WebSocket, offset: number | null): void;
   // A client that only sees the output. It types nothing, has no size, and its pace does not hold back the program.
   attachViewer(socket: WebSocket, offset: number | null): void;
-  // Ends the program and keeps the terminal with its output.
+  // Its program; null if none runs.
+  program(): StartedProgram | null;
+  // Ends the program, unless it ignores that, and keeps the terminal with its output.
   hangUp(): void;
   // Ends the program and closes all connections with this WebSocket code.
   close(code: number): void;
@@ -81,7 +84,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   // The start of the current line when the output was last cleared.
   let clearedAt = 0;
 
-  return { describe, start, attach, attachViewer, hangUp, close, workingFolder };
+  return { describe, start, attach, attachViewer, program: startedProgram, hangUp, close, workingFolder };
 
   function describe(): Terminal {
     const { id, title, createdAtMs } = options;
@@ -261,8 +264,17 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     pty?.kill("SIGHUP");
   }
 
+  function startedProgram(): StartedProgram | null {
+    return pty && { id: options.id, kind: "terminal", title: options.title, pid: pty.pid, stop };
+  }
+
   function close(code: number): void {
     for (const client of clients) client.socket.close(code);
+    stop();
+  }
+
+  // A shell ignores SIGTERM. It passes SIGHUP on to what runs in it.
+  function stop(): void {
     const ending = pty;
     if (!ending) return;
     ending.kill("SIGHUP");

@@ -12,6 +12,7 @@ import { isViewer } from "../http/viewers.ts";
 import type { ReplaceOptions } from "../io/replace-file.ts";
 import type { Environment } from "../programs/environment.ts";
 import { isSize, openPty } from "../programs/pty.ts";
+import type { StartedProgram } from "../programs/started-program.ts";
 import { createRing, type Ring } from "./ring.ts";
 import { openScrollback, type SavedTerminal } from "./scrollback.ts";
 import { loginShell } from "./shell.ts";
@@ -21,6 +22,7 @@ export interface Terminals {
   routes: Route[];
   upgrades: UpgradeRoute[];
   list(): Terminal[];
+  programs(): StartedProgram[];
   // These do what the routes of the same name do. `remove` is a no-op if there is no such terminal.
   create(body: Record<string, unknown>): Promise<Terminal>;
   remove(id: string): void;
@@ -61,6 +63,7 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
 
   return {
     list,
+    programs: () => [...entries.values()].flatMap(({ live }) => live.program() ?? []),
     create,
     remove,
     save: () => save({ sync: false }),

@@ -1,6 +1,7 @@
 import Type, { type TProperties, type TSchema } from "typebox";
 
-// The bodies of the sandbox API's processes, for its description. The types that the daemon uses are in processes.ts.
+// The bodies of the sandbox API's processes and programs, for its description. The types that the daemon uses are in processes.ts and
+// programs.ts.
 
 const describe = (description: string) => ({ description });
 const named = <P extends TProperties>($id: string, properties: P) => Type.Object(properties, { $id });
@@ -69,3 +70,34 @@ export const ProcessEvent = Type.Union(
 
 export const ResizeProcess = named("ResizeProcess", size);
 export const SignalProcess = named("SignalProcess", { signal: Type.String(describe("The name of the signal, such as `SIGINT`.")) });
+
+const ProgramEnd = Type.Object({
+  status: Type.Enum(["exited", "lost"], describe("See `status` of a process.")),
+  exitCode: nullable(Type.Integer(), "The exit code; null if a signal ended it, and if it is lost."),
+  signal: nullable(Type.String(), "The signal that ended it."),
+  timedOut: Type.Boolean(describe("Whether `timeoutMs` ended it.")),
+  at: Type.String({ format: "date-time", description: "When it ended." }),
+});
+
+export const Program = named("Program", {
+  id: Type.String(describe("The id of the process or of the terminal; otherwise a name that is valid while it runs.")),
+  kind: Type.Enum(
+    ["process", "command", "terminal", "agent", "language", "listener"],
+    describe(
+      "A process of the API, a command of `exec` or of the source control, a terminal, the agent, a language server, or a `listener`: a group of processes that one of the others has started and that listens on a port.",
+    ),
+  ),
+  title: Type.String(describe("A name or a command line, without control characters and at most 200 characters long.")),
+  parentId: nullable(Type.String(), "The program that has started a listener."),
+  pid: Type.Integer(describe("Its number in the sandbox.")),
+  startedAt: Type.String({ format: "date-time", description: "When it was started." }),
+  cpuMs: nullable(Type.Integer(), "Milliseconds of processor time of its processes, with children that have ended."),
+  memoryBytes: nullable(Type.Integer(), "The memory of its processes. Memory that several of them share counts for each."),
+  ports: Type.Array(Type.Integer(), describe("The ports on which it listens.")),
+  end: nullable(ProgramEnd, "How a process of the API has ended; null while the program runs."),
+});
+
+export const ProgramList = named("ProgramList", {
+  programs: Type.Array(Program, describe("The programs that run, and then the processes that ended lately.")),
+  at: Type.String({ format: "date-time", description: "When the list was made." }),
+});

@@ -7,6 +7,7 @@ import type * as daemon from "../../daemon.ts";
 import type * as git from "../../git.ts";
 import type * as files from "../../daemon/files.ts";
 import type * as processes from "../../daemon/processes.ts";
+import type * as programs from "../../daemon/programs.ts";
 import { SANDBOX_ROUTES } from "../../routes/sandbox-routes.ts";
 import type * as agentSchemas from "./sandbox-agent.ts";
 import type * as fileSchemas from "./sandbox-files.ts";
@@ -81,7 +82,9 @@ test("the described bodies are the types that the daemon uses", () => {
     Fits<ProcessOf<"StartProcess">, processes.StartProcess>,
     Fits<ProcessOf<"Process">, processes.Process>,
     Fits<ProcessOf<"ProcessEvent">, processes.ProcessEvent>,
+    Fits<ProcessOf<"ProgramList">, programs.ProgramList>,
   ] = [
+    true,
     true,
     true,
     true,

@@ -1,0 +1,16 @@
+import { readProcess } from "./process-table.ts";
+import { signalGroup } from "./signal-group.ts";
+
+const GRACE_MS = 2000;
+
+// Lets the processes of a group end by themselves first, for example to remove their lock files, and kills those that are left after a
+// while, even if the one that leads the group has ended.
+export function stopGroup(group: number): void {
+  const leader = readProcess(group)?.startedAt;
+  signalGroup(group, "SIGTERM");
+  setTimeout(() => {
+    // The number belongs to this group while it has processes. After that, another process may have it.
+    const now = readProcess(group)?.startedAt;
+    if (now === undefined || now === leader) signalGroup(group, "SIGKILL");
+  }, GRACE_MS).unref();
+}
