@@ -9,6 +9,7 @@ import {
   focusIsIn,
   openFile,
   screenText,
+  showFiles,
   tab,
   terminal,
   treeItem,
@@ -49,6 +50,54 @@ describeOnSharedServer("terminals in the workspace", (suite) => {
     await typeInTerminal(page, "echo changed-in-terminal > a.txt; touch new.txt\n");
     await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
     await expectVisible(treeItem(page, "new.txt"));
+  });
+
+  test("a process of the API is listed with what it uses, its output is followed, and it can be stopped", async () => {
+    const workspace = await suite.sharedWorkspace();
+    const { page } = workspace;
+    const title = await page.title();
+    // Its output tries to change the page, and has more than one stream.
+    const server = `console.error("\u001b]0;evil\u0007\u001b[31mstarting\u001b[0m"); const server = require("node:http").createServer();
+      server.listen(4777, () => { console.log("ready"); process.on("SIGUSR2", () => console.log("seen")); });
+      setInterval(() => { for (const until = Date.now() + 30; Date.now() < until;); }, 50);`;
+    await workspace.write("serve.cjs", server);
+    const command = "n=$(command -v node || echo /opt/berth/bin/node); exec $n serve.cjs";
+    const path = `/sandboxes/${workspace.session.sandboxId}/processes`;
+    const { id } = (await suite.berth.api.call("POST", path, { command, name: "site" })).body as { id: string };
+    await page.keyboard.press("F1");
+    await page.keyboard.type("processes");
+    await page.getByRole("option", { name: "Show programs and processes" }).click();
+    const running = page.getByRole("list", { name: "Running programs" }).getByRole("listitem");
+    const row = running.filter({ hasText: "site" });
+    await expectVisible(row.getByRole("button", { name: "Port 4777" }));
+    await eventually(() => row.innerText()).toMatch(/CPU [1-9]\d*%/);
+    expect(await row.innerText()).toMatch(/just now[^]*\d MB/);
+    await expectVisible(running.filter({ hasText: "Terminal 1" }).getByText("CPU"));
+
+    await row.getByRole("button", { name: "Show output of site" }).click();
+    const screen = page.locator(".output-view .xterm-rows");
+    await eventually(() => screen.innerText()).toMatch(/starting[^]*ready/);
+    await suite.berth.api.call("POST", `${path}/${id}/signal`, { signal: "SIGUSR2" });
+    await eventually(() => screen.innerText()).toContain("seen");
+    expect(await page.title()).toBe(title.replace(/^.* · /, ""));
+    expect(await seriousFaults(page)).toEqual([]);
+
+    // By keyboard. The focus stays in the panel when the button disappears.
+    await row.getByRole("button", { name: "Stop site" }).press("Enter");
+    const ended = page.getByRole("list", { name: "Ended processes" }).getByRole("listitem").filter({ hasText: "site" });
+    await expectVisible(ended.getByText("SIGTERM"));
+    await expectVisible(page.getByRole("status").getByText("It has ended: SIGTERM."));
+    await eventually(() => focusIsIn(page, ".side-panel")).toBe(true);
+
+    const viewer = await workspace.another({ role: "viewer" }, { viewport: { width: 375, height: 700 } });
+    await viewer.getByRole("button", { name: "Programs" }).click();
+    await expectVisible(viewer.getByRole("list", { name: "Running programs" }).getByText("Terminal 1"));
+    expect(await viewer.getByRole("button", { name: /^Stop/ }).count()).toBe(0);
+    await viewer.getByRole("button", { name: "Show output of site" }).click();
+    await expectVisible(viewer.getByRole("status").getByText("It has ended: SIGTERM."));
+    await viewer.context().close();
+    await tab(page, "site").press("Delete");
+    await showFiles(page);
   });
 
   test("in a terminal the keys of the workspace's commands reach the workspace, and all others reach the shell", async () => {

@@ -13,6 +13,7 @@ import { tabName } from "./tabs/tab-names.ts";
 const LazyWelcome = lazy(() => loadModule(() => import("./welcome.tsx")));
 const DiffView = lazy(() => loadModule(() => import("./diff-view.tsx")));
 const RevisionsView = lazy(() => loadModule(() => import("./revisions-view.tsx")));
+const OutputView = lazy(() => loadModule(() => import("../programs/output-view.tsx")));
 const pages = {
   settings: lazy(() => loadModule(() => import("./settings/settings-page.tsx"))),
   settingsJson: lazy(() => loadModule(() => import("./settings/settings-json.tsx"))),
@@ -84,6 +85,7 @@ function TabView({ tab, group, active }: TabViewProps) {
   if (tab.kind === "file") return <FileView path={tab.path} group={group} active={active} />;
   if (tab.kind === "markdown") return <MarkdownView key={tab.id} path={tab.path} />;
   if (tab.kind === "page") return <Page page={tab.page} />;
+  if (tab.kind === "output") return <OutputView key={tab.id} processId={tab.processId} title={tab.title} />;
   if (tab.kind === "revisions") return <RevisionsView key={tab.id} tab={tab} />;
   return <DiffView key={tab.id} path={tab.path} against={tab.kind === "compare" ? "disk" : "original"} />;
 }

@@ -1,4 +1,4 @@
-import { CircleAlert, Files, GitCompare, Radio, Search, Settings } from "lucide-react";
+import { Activity, CircleAlert, Files, GitCompare, Radio, Search, Settings } from "lucide-react";
 import { usePage, usePageState, useSandboxState } from "../state/context.ts";
 import { useActions } from "../actions/actions.ts";
 import type { SideView } from "../state/page/layout.ts";
@@ -9,6 +9,7 @@ const views = [
   { view: "changes", label: "Changes", icon: GitCompare },
   { view: "problems", label: "Problems", icon: CircleAlert },
   { view: "ports", label: "Ports", icon: Radio },
+  { view: "programs", label: "Programs", icon: Activity },
 ] as const satisfies { view: SideView; label: string; icon: typeof Files }[];
 
 export function ActivityBar() {

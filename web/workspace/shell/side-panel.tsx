@@ -14,9 +14,10 @@ const panels = {
   changes: lazy(() => loadModule(importChanges)),
   problems: lazy(() => loadModule(importProblems)),
   ports: lazy(() => loadModule(importPorts)),
+  programs: lazy(() => loadModule(() => import("../programs/programs-panel.tsx"))),
 };
 
-// Loads the panels before they are needed, so that the first one that is shown can be used at once. A failure is not
+// Loads the panels that most people use before they are needed, so that the first one that is shown can be used at once. A failure is not
 // handled before a panel is shown, because the page would reload while the person types.
 export const prefetchSidePanels = () => Promise.allSettled([importSearch(), importChanges(), importProblems(), importPorts()]);
 

@@ -1,20 +1,13 @@
-import { FitAddon } from "@xterm/addon-fit";
-import { Unicode11Addon } from "@xterm/addon-unicode11";
-import { WebLinksAddon } from "@xterm/addon-web-links";
-import { Terminal as Xterm, type ITerminalOptions, type ITheme } from "@xterm/xterm";
 import { matchesShortcut } from "../browser/shortcuts.ts";
 import { copyText } from "../browser/clipboard.ts";
 import type { Uses } from "../actions/actions.ts";
 import { findText, nextMatch, type FindDirection } from "./output/buffer-text.ts";
-import { fileLinkProvider, openHiddenUrl, openUrl } from "./output/terminal-links.ts";
 import { createGpuRenderer } from "./gpu-renderer.ts";
-import type { PreferencesState } from "../state/page/preferences.ts";
 import { bytesOf, withControl, type TouchKey } from "./output/key-bytes.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
+import { createXterm, type XtermDeps } from "./xterm.ts";
 
-type Deps = Uses<
-  "api" | "connections" | "dialogs" | "mayEdit" | "notices" | "openFile" | "openPageOfPort" | "ports" | "preferences" | "terminals"
->;
+type Deps = XtermDeps & Uses<"connections" | "mayEdit" | "terminals">;
 
 export interface TerminalScreen extends Disposable {
   // Shows the screen in a container, and fits it to the container's size, until the result is disposed.
@@ -55,22 +48,12 @@ function createScreen(deps: Deps, id: string): TerminalScreen {
   const { mayEdit, api, terminals, preferences } = deps;
   const element = document.createElement("div");
   element.style.height = "100%";
-  const xterm = new Xterm({
-    allowProposedApi: true,
-    disableStdin: !mayEdit,
-    ...screenOptions(preferences.store.getState()),
-    lineHeight: 1.2,
-    macOptionIsMeta: true,
-    theme: readTheme(),
-    linkHandler: { activate: (event, uri) => void openHiddenUrl(deps, event, uri) },
+  const styled = createXterm(deps, { disableStdin: !mayEdit }, () => {
+    if (!element.isConnected) return;
+    gpu.apply(preferences.store.getState().terminalGpu);
+    fit();
   });
-  const fitAddon = new FitAddon();
-  xterm.loadAddon(fitAddon);
-  xterm.loadAddon(new Unicode11Addon());
-  xterm.loadAddon(new WebLinksAddon((event, uri) => openUrl(deps, event, uri)));
-  xterm.unicode.activeVersion = "11";
-  xterm.registerLinkProvider(fileLinkProvider(deps, xterm));
-
+  const { xterm, fitAddon } = styled;
   const gpu = createGpuRenderer(xterm, () => element.isConnected && fit());
 
   let used = false;
@@ -110,12 +93,6 @@ function createScreen(deps: Deps, id: string): TerminalScreen {
       return false;
     }
     return !(event.key === "F1" || (event.ctrlKey && event.key === "`"));
-  });
-  const themeListener = preferences.onApplied(() => {
-    xterm.options = { ...screenOptions(preferences.store.getState()), theme: readTheme() };
-    if (!element.isConnected) return;
-    gpu.apply(preferences.store.getState().terminalGpu);
-    fit();
   });
   const registration = deps.connections.add(stream);
 
@@ -215,44 +192,10 @@ function createScreen(deps: Deps, id: string): TerminalScreen {
     [Symbol.dispose]() {
       disposed = true;
       stream[Symbol.dispose]();
-      themeListener[Symbol.dispose]();
       registration[Symbol.dispose]();
       gpu[Symbol.dispose]();
-      xterm.dispose();
+      styled[Symbol.dispose]();
       element.remove();
     },
-  };
-}
-
-function readTheme(): ITheme {
-  const style = getComputedStyle(document.documentElement);
-  const variable = (name: string) => style.getPropertyValue(`--${name}`).trim();
-  const ansi = Object.fromEntries(
-    ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"].flatMap((name) => [
-      [name, variable(`ansi-${name}`)],
-      [`bright${name[0]?.toUpperCase()}${name.slice(1)}`, variable(`ansi-bright-${name}`)],
-    ]),
-  );
-  return {
-    ...ansi,
-    background: variable("page"),
-    foreground: variable("text"),
-    cursor: variable("caret"),
-    cursorAccent: variable("page"),
-    selectionBackground: variable("selection"),
-  };
-}
-
-// The options of a terminal's screen that follow the personal settings.
-function screenOptions(preferences: PreferencesState): ITerminalOptions {
-  const { terminalFontFamily, terminalFontSize, cursorBlink, cursorStyle, scrollback, spokenTerminals } = preferences;
-  const fallback = getComputedStyle(document.documentElement).getPropertyValue("--mono");
-  return {
-    cursorBlink,
-    cursorStyle,
-    fontFamily: terminalFontFamily.trim() === "" ? fallback : `${terminalFontFamily}, ${fallback}`,
-    fontSize: terminalFontSize,
-    scrollback,
-    screenReaderMode: spokenTerminals,
   };
 }

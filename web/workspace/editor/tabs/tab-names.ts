@@ -6,7 +6,7 @@ const suffixes = { file: "", diff: ": changes", compare: ": compare", markdown: 
 const pageNames: Record<PageName, string> = { settings: "Settings", settingsJson: "Settings (JSON)", shortcuts: "Keyboard shortcuts" };
 
 export function tabName(tab: Tab): string {
-  if (tab.kind === "revisions") return tab.title;
+  if ("title" in tab) return tab.title;
   if (tab.kind === "page") return pageNames[tab.page];
   return tab.kind === "preview" ? `Port ${tab.port}` : nameOf(tab.path) + suffixes[tab.kind];
 }

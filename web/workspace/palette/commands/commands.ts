@@ -66,6 +66,7 @@ export function createCommands(page: Page, sandbox: Sandbox, session: Session, a
     ...gitCommands(deps),
     { id: "view.problems", title: "Show problems", shortcut: "Mod+Shift+M", run: side("problems") },
     { id: "view.ports", title: "Show ports", run: side("ports") },
+    { id: "view.programs", title: "Show programs and processes", run: side("programs") },
     ...(isAgentHidden(session.store.getState())
       ? []
       : [{ id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: move.focusAgent }]),
@@ -125,7 +126,7 @@ export function createCommands(page: Page, sandbox: Sandbox, session: Session, a
 const VIEWER_COMMANDS = new Set(
   [
     "files.open tree.refresh tree.collapse palette palette.f1 line.open symbols.open file.reveal markdown.preview download wrap spoken settings shortcuts keymap.vim",
-    "view.files view.search view.changes view.problems view.ports view.agent view.side view.terminals view.terminals.tick terminal.find git.history git.blame",
+    "view.files view.search view.changes view.problems view.ports view.programs view.agent view.side view.terminals view.terminals.tick terminal.find git.history git.blame",
     "settings.json theme.system theme.light theme.dark editor.find editor.findNext editor.findPrevious editor.selectNextOccurrence",
     "editor.selectAllOccurrences editor.addCursorAbove editor.addCursorBelow editor.selectLine editor.expandSelection editor.undoSelection",
     "editor.matchingBracket editor.fold editor.unfold editor.foldAll editor.unfoldAll editor.nextChange editor.previousChange editor.nextConflict",

@@ -5,7 +5,7 @@ import { isWithin, movedPath } from "../../text/paths.ts";
 import * as editors from "../tabs/editor-groups.ts";
 import { tabCommands } from "../tabs/tab-commands.ts";
 
-export type SideView = "files" | "search" | "changes" | "problems" | "ports";
+export type SideView = "files" | "search" | "changes" | "problems" | "ports" | "programs";
 
 export interface LayoutState extends editors.EditorGroups {
   // Whether this browser has opened this workspace before.

@@ -6,6 +6,8 @@ export type Tab =
   | { id: string; kind: "compare"; path: string }
   | { id: string; kind: "markdown"; path: string }
   | { id: string; kind: "preview"; port: number }
+  // The output of a process of the API.
+  | { id: string; kind: "output"; processId: string; title: string }
   | RevisionsTab
   | { id: string; kind: "page"; page: PageName };
 
@@ -35,6 +37,7 @@ export const revisionsTab = (title: string, before: Revision | null, after: Revi
   return { id: `revisions:${name(before)}:${name(after)}`, kind: "revisions", title, before, after };
 };
 export const pageTab = (page: PageName): Tab => ({ id: `page:${page}`, kind: "page", page });
+export const outputTab = (processId: string, title: string): Tab => ({ id: `output:${processId}`, kind: "output", processId, title });
 export const previewTab = (port: number): Tab => ({ id: `preview:${port}`, kind: "preview", port });
 
 // Whether a tab shows the result of the code, not a text to work on.
