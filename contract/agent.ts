@@ -27,6 +27,17 @@ export interface PromptRequest {
   permissions?: "ask" | "allow" | "reject";
 }
 
+// The first rule that matches decides. Without one, the agent asks.
+export interface PermissionRule {
+  tool: "read" | "edit" | "delete" | "move" | "search" | "shell" | "fetch" | "other" | "*";
+  // A glob, relative to the workspace, for tools that work on files: `*` does not match a slash, `**` does. If the rule allows, all files
+  // of the tool must match, and the tool must name at least one. If it denies, one is enough.
+  path?: string;
+  // A glob, for `shell`. In a rule that allows, `*` matches no character that could begin another command or redirect it.
+  command?: string;
+  allow: boolean;
+}
+
 export interface Conversation {
   id: string;
   // The first line of the first prompt, until the agent sets a title or a person renames the conversation.
@@ -51,6 +62,8 @@ export interface Conversation {
   modelWait: ModelWait | null;
   // The actions that a person has allowed for the whole conversation, such as "running commands". For people.
   alwaysAllowed: string[];
+  // The rules that decide about permissions now: those of the run that works in this conversation, then those of the template.
+  rules: PermissionRule[];
 }
 
 export interface ModelWait {

@@ -1,4 +1,5 @@
 // The part of the daemon's API that only the server uses: no relay forwards paths below /internal. See daemon.ts.
+import type { PermissionRule } from "./agent.ts";
 
 // POST /internal/adopt: gives the hash of its token to a sandbox that was started ahead of time. Such a daemon has no
 // BERTH_TOKEN_HASH. It has BERTH_ADOPT_KEY, the Ed25519 public key of its servers, and BERTH_ADOPT_NAME, a unique name. The
@@ -43,6 +44,10 @@ export interface AgentProgram {
   args: string[];
   env: Record<string, string>;
   requiredEnv: string[];
+  // The modes in which it asks before it acts, the usual one first. Absent: the server does not know them.
+  askingModes?: string[];
+  // Decide about its questions in all conversations, after the rules of a run.
+  permissions?: PermissionRule[];
 }
 
 export interface LanguageServerProgram {

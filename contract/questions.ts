@@ -14,6 +14,8 @@ export interface PermissionItem {
   toolItemId: string;
   title: string;
   options: { id: string; name: string; kind: "allow_once" | "allow_always" | "reject_once" | "reject_always" }[];
+  // A rule has answered, and no person.
+  byRule?: true;
   // null while the request is pending.
   outcome: null | { type: "selected"; optionId: string } | { type: "cancelled" };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Health } from "@berth/contract/daemon.ts";
 import type { DaemonActivity, StartResponse } from "@berth/contract/daemon-internal.ts";
 import { createAgentRoutes } from "./agent/routes.ts";
+import { createRunStore } from "./agent/runs/run-store.ts";
 import { createChanges } from "./changes/changes.ts";
 import { ignoredRoutes } from "./changes/ignored.ts";
 import { openEgressForwarder } from "./egress/egress-forwarder.ts";
@@ -94,6 +95,8 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   const work = join(BERTH_HOME, ".berth/work");
   const outbox = openOutbox(join(work, "outbox"));
   const processes = createProcesses({ environment, pauses, outbox, folder: work });
+  const runs = createRunStore({ folder: join(work, "runs"), outbox });
+  const countWork = () => processes.countRunning() + agent.countRuns();
   let hasWork = false;
   const setup = createSetup({ terminals, workspace, files: setupFiles });
   const ports = createPortMonitor({
@@ -120,6 +123,8 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     workspace,
     folder: join(BERTH_HOME, ".berth/agent"),
     onStateChange: (state) => events.send({ type: "agent", agent: state }),
+    runs,
+    pauses,
   });
   const changes = createChanges({ workspace, environment, folder: join(BERTH_HOME, ".berth/start") });
   const languages = createLanguageRoutes({ environment, workspace: workspace.root });
@@ -131,7 +136,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     ...execRoutes({ environment, workspace, pauses }),
     ...processRoutes(processes, bases),
     ...programRoutes({ started: startedPrograms, processes: processes.list, ports: ports.find }),
-    ...outboxRoutes(outbox, processes.countRunning),
+    ...outboxRoutes(outbox, countWork),
     ...fileRoutes({ bases, onList: watcher.include }),
     ...contentRoutes({ bases, attributes, onWrite: agent.noteSave }),
     ...detailRoutes({ bases, attributes }),
@@ -188,6 +193,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     claimFolder(work, environment.request.sandboxId ?? "");
     outbox.load();
     processes.load();
+    runs.load();
   }
 
   function controlRoutes(): Route[] {
@@ -209,7 +215,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
           terminals.onSessionStart();
           agent.onSessionStart();
           await setup.onSessionStart();
-          const hasNews = processes.countRunning() > 0 || outbox.list().length > 0;
+          const hasNews = countWork() > 0 || outbox.list().length > 0;
           sendJson(response, 200, { status: "ok", hasNews } satisfies StartResponse);
         },
       },

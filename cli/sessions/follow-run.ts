@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import type { ConversationItem, Run, RunNow, RunQuestion } from "@berth/client";
+import type { ConversationItem, Run, RunNow } from "@berth/client";
 import { escapeControls, escapeExceptLayout } from "../terminal/escape-controls.ts";
 import { clean, noteMore } from "../terminal/output.ts";
 import { style } from "../terminal/style.ts";
@@ -22,10 +22,12 @@ export async function followRun(run: Run): Promise<RunNow> {
   return await run.get();
 }
 
+type Question = RunNow["waitsFor"][number];
+
 // Asks one question at a time. A person may answer it in the workspace meanwhile.
 function createQuestions(run: Run) {
   let current: { itemId: string; stop: AbortController } | null = null;
-  let waiting: RunQuestion[] = [];
+  let waiting: Question[] = [];
 
   async function next(): Promise<void> {
     const question = waiting[0];
@@ -42,7 +44,7 @@ function createQuestions(run: Run) {
   }
 
   return {
-    show(questions: RunQuestion[]): void {
+    show(questions: Question[]): void {
       waiting = questions;
       if (current && !questions.some(({ itemId }) => itemId === current?.itemId)) current.stop.abort();
       void next();
@@ -50,12 +52,13 @@ function createQuestions(run: Run) {
   };
 }
 
-async function ask(run: Run, { itemId, kind, title, options }: RunQuestion, signal: AbortSignal): Promise<void> {
-  process.stderr.write(`${style.yellow("The agent asks:")} ${escapeControls(title)}\n`);
-  if (kind !== "permission" || !process.stdin.isTTY) {
+async function ask(run: Run, question: Question, signal: AbortSignal): Promise<void> {
+  process.stderr.write(`${style.yellow("The agent asks:")} ${escapeControls(question.title)}\n`);
+  if (question.kind !== "permission" || !process.stdin.isTTY) {
     noteMore("Answer in the workspace or through the API.");
     return await new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   }
+  const { itemId, options } = question;
   options.forEach(({ name }, at) => process.stderr.write(`  ${at + 1}  ${escapeControls(name)}\n`));
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   lines.on("SIGINT", () => process.emit("SIGINT"));

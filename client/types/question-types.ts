@@ -4,6 +4,8 @@ export interface PermissionQuestion {
   toolItemId: string;
   title: string;
   options: { id: string; name: string; kind: "allow_once" | "allow_always" | "reject_once" | "reject_always" }[];
+  // A rule has answered, and no person.
+  byRule?: true;
   outcome: null | { type: "selected"; optionId: string } | { type: "cancelled" };
 }
 

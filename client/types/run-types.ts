@@ -1,3 +1,4 @@
+import type { FormField } from "./question-types.ts";
 import type { ConversationItem } from "./sandbox-types.ts";
 
 // The work of a session's agent on a prompt, which goes on without its caller.
@@ -101,4 +102,7 @@ export type RunEvent =
   | { type: "end"; run: RunNow };
 
 // A run without what the events before have said.
-export type RunNow = Omit<RunData, "sessionId">;
+export type RunNow = Omit<RunData, "sessionId" | "waitsFor"> & { waitsFor: (RunData["waitsFor"][number] | RunForm)[] };
+
+// A form to fill in, or an address to open.
+export type RunForm = { itemId: string; title: string } & ({ kind: "form"; fields: FormField[] } | { kind: "url"; url: string });

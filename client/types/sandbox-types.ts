@@ -122,6 +122,8 @@ export interface Conversation {
   modelWait: { code: string; attempt?: number; attempts?: number } | null;
   // The actions that a person has allowed for the whole conversation, such as "running commands".
   alwaysAllowed: string[];
+  // The rules that decide about permissions now: those of the run that works here, then those of the template.
+  rules: { tool: string; path?: string; command?: string; allow: boolean }[];
 }
 
 export type ConversationItem = { id: string; atMs: number } & (

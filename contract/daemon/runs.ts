@@ -1,6 +1,9 @@
 // Runs: an agent's work that belongs to the session, not to a connection. The part of the daemon's API (daemon-internal.ts) that only the
 // server calls, for the partner API. Plain types, no imports but types.
-import type { ConversationItem } from "../agent.ts";
+import type { ConversationItem, PermissionRule } from "../agent.ts";
+import type { FormField, PermissionItem, QuestionAnswer } from "../questions.ts";
+
+export type { PermissionRule } from "../agent.ts";
 
 // POST /internal/runs                    {id, run: StartRun} -> 201 Run. With an id that it knows: 200, the run as it is, and nothing
 //                                        starts again. 400 if it cannot start as asked, 404 if there is no such conversation; then
@@ -34,17 +37,6 @@ export interface StartRun {
 export type RunAttachment = { path: string; fromLine?: number; toLine?: number } | { image: string };
 
 export type RunPermissions = "ask" | "allow" | PermissionRule[];
-
-// The first rule that matches decides. Without one, the agent asks.
-export interface PermissionRule {
-  tool: "read" | "edit" | "delete" | "move" | "search" | "shell" | "fetch" | "other" | "*";
-  // A glob, relative to the workspace, for tools that work on files: `*` does not match a slash, `**` does. If the rule allows, all files
-  // of the tool must match, and the tool must name at least one. If it denies, one is enough.
-  path?: string;
-  // A glob, for `shell`. In a rule that allows, `*` matches no character that could begin another command or redirect it.
-  command?: string;
-  allow: boolean;
-}
 
 // `queued`: it waits for its conversation or for other runs. `needs_input`: it waits for the answer to a question. `lost`: the sandbox was
 // stopped while it worked.
@@ -83,7 +75,7 @@ export interface Run {
   tokens: { input: number; output: number } | null;
   // If the agent reports it.
   cost: { amount: number; currency: string } | null;
-  waitsFor: RunQuestion[];
+  waitsFor: (RunQuestion | RunForm)[];
   // Prompts after the first one that the agent does not have yet.
   waitingMessages: number;
   createdAt: string;
@@ -101,20 +93,20 @@ export interface RunFile {
   linesRemoved?: number;
 }
 
-// What a run waits for. `itemId` names the item of the conversation.
+// A permission that a run waits for. `itemId` names the item of the conversation.
 export interface RunQuestion {
   itemId: string;
   kind: "permission";
   title: string;
   // `kind` as in PermissionRule. `input` is JSON, at most 4 KiB.
   tool: { kind: PermissionRule["tool"]; title: string; input?: string };
-  options: { id: string; name: string; kind: "allow_once" | "allow_always" | "reject_once" | "reject_always" }[];
+  options: PermissionItem["options"];
 }
 
-export interface RunAnswer {
-  itemId: string;
-  optionId: string;
-}
+// A form to fill in, or an address to open.
+export type RunForm = { itemId: string; title: string } & ({ kind: "form"; fields: FormField[] } | { kind: "url"; url: string });
+
+export type RunAnswer = { itemId: string } & QuestionAnswer;
 
 // The `data:` of a server-sent event. The id of an event is unique in the session.
 export type RunEvent =

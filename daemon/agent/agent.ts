@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { AgentMessage, AgentSession, Conversation, ConversationItem } from "@berth/contract/agent.ts";
+import type { AgentMessage, AgentSession, Conversation, ConversationItem, PermissionRule } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { notFound } from "../http/errors.ts";
@@ -8,7 +8,7 @@ import type { Environment } from "../programs/environment.ts";
 import { type AgentHandlers, messageOf, runningPids } from "./program/connection.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions.ts";
-import { isModelFixed } from "./program/availability.ts";
+import { chooseAgent, isModelFixed } from "./program/availability.ts";
 import { createCheckpoints } from "./checkpoints/checkpoints.ts";
 import { createRestores, type Restores } from "./checkpoints/restores.ts";
 import { openConversationStore, type SavedConversation } from "./conversations/conversation-store.ts";
@@ -22,6 +22,10 @@ import { createPromptQueue, type PromptQueue } from "./prompt-queue.ts";
 import { createElicitations } from "./questions/elicitations.ts";
 import { answerQuestion, parseAnswer } from "./questions/questions.ts";
 import { createRunner, type Runner } from "./program/runner.ts";
+import { prepareRun } from "./runs/prepare-run.ts";
+import { readPrompt } from "./runs/run-prompt.ts";
+import type { RunStore } from "./runs/run-store.ts";
+import { createRuns, type Runs } from "./runs/runs.ts";
 import { createThread, type Thread } from "./thread.ts";
 import { createReviews, type Reviews } from "./turn-changes/reviews.ts";
 import { createTurns, settleTools, type Turns } from "./turns.ts";
@@ -47,6 +51,7 @@ export interface Agent {
   // Answers a question of a conversation. `answer` is a QuestionAnswer that nothing has checked.
   answer(id: string, itemId: string, answer: object): void;
   turns: Turns;
+  runs: Runs;
   queue: PromptQueue;
   runner: Pick<Runner, "connect">;
   sessions: AgentSessions;
@@ -71,12 +76,14 @@ export interface AgentDeps {
   // The folder for conversations.
   folder: string;
   onStateChange: (state: AgentState) => void;
+  // The runs on disk, loaded.
+  runs: RunStore;
 }
 
 const SAVE_AFTER_MS = 500;
 const MAX_CONVERSATIONS = 200;
 
-export function createAgent({ environment, workspace: files, folder, onStateChange }: AgentDeps): Agent {
+export function createAgent({ environment, workspace: files, folder, onStateChange, runs: runStore }: AgentDeps): Agent {
   const workspace = files.root;
   const store = openConversationStore(folder);
   const threads = new Map<string, Thread>();
@@ -149,6 +156,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     images,
     clean: model.hideAddresses,
     workspace,
+    templateRules,
     onTurnEnd(thread, end) {
       lastWorkedMs = performance.now();
       publish({ type: "turn", conversationId: thread.live.head.id, ...end });
@@ -157,7 +165,20 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     },
   });
 
-  for (const saved of store.load()) add(saved);
+  for (const { head, ...saved } of store.load()) add({ ...saved, head: { ...head, rules: templateRules() } });
+
+  const runs = createRuns({
+    store: runStore,
+    turns,
+    thread: find,
+    create: startConversation,
+    answer,
+    listen: (listener) => void listeners.add(listener),
+    readPrompt: (prompt) => readPrompt(prompt, files),
+    saveConversations: save,
+    prepare: (run, thread, connection) =>
+      prepareRun(run, thread, connection, { sessions, askingModes: () => chooseAgent(environment)?.askingModes }),
+  });
 
   return {
     get state() {
@@ -173,11 +194,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       listed()
         .map(({ live }) => live.head)
         .toSorted((a, b) => b.updatedAtMs - a.updatedAtMs),
-    create() {
-      const { head } = makeThread().live;
-      publish({ type: "conversation", conversation: head });
-      return head;
-    },
+    create: () => startConversation().live.head,
     prepare() {
       const thread = [...threads.values()].find(({ draft }) => draft === "waiting") ?? makeThread();
       thread.draft = "shown";
@@ -217,8 +234,9 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       publish({ type: "conversation", conversation: head });
       return head;
     },
-    answer: (id, itemId, answer) => answerQuestion(find(id), itemId, parseAnswer({ ...answer })),
+    answer,
     turns,
+    runs,
     queue,
     runner,
     sessions,
@@ -245,6 +263,20 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     await sessions.forget(thread, await runner.connect()).catch((error: unknown) => console.error("The agent keeps a session:", error));
   }
 
+  function answer(id: string, itemId: string, given: object): void {
+    answerQuestion(find(id), itemId, parseAnswer({ ...given }));
+  }
+
+  function startConversation(): Thread {
+    const thread = makeThread();
+    publish({ type: "conversation", conversation: thread.live.head });
+    return thread;
+  }
+
+  function templateRules(): PermissionRule[] {
+    return chooseAgent(environment)?.permissions ?? [];
+  }
+
   function listed(): Thread[] {
     return [...threads.values()].filter(({ draft }) => draft === null);
   }
@@ -268,6 +300,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
       modelWait: null,
       renamed: false,
       alwaysAllowed: [],
+      rules: templateRules(),
     };
     return add({ head, sessionId: null, chosen: [], items: [] });
   }

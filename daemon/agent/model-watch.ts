@@ -1,6 +1,6 @@
 import type { ModelWait } from "@berth/contract/agent.ts";
 import { ERRORS } from "@berth/contract/errors.ts";
-import type { Thread, Turn } from "./thread.ts";
+import type { Thread, Turn, TurnRun } from "./thread.ts";
 import type { ModelCall, ModelCallObserver } from "./model/model-forwarder.ts";
 import type { TurnModel } from "./model/turn-model.ts";
 
@@ -18,10 +18,27 @@ const SLOW_AFTER_MS = 2000;
 // Knows for every turn whether its last request to the model has failed, and shows a person why the turn waits.
 export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelCallObserver {
   const calls = new Map<ModelCall, { thread: Thread; turn: Turn; slow: NodeJS.Timeout }>();
+  // The runs that pay for a call. They outlive the turn, because its last answer may end later.
+  const payers = new WeakMap<ModelCall, TurnRun[]>();
 
   return {
+    refusal: (call) => payersOf(call).flatMap((run) => run.refusal() ?? [])[0] ?? null,
+    sent(call, { wasRefused }) {
+      if (!call.hasTools) return;
+      for (const run of payersOf(call)) if (wasRefused && run.refusal() !== null) run.onRefused();
+      if (!wasRefused) for (const run of payersOf(call)) run.onSent();
+    },
+    used(call, usage) {
+      for (const run of payersOf(call)) run.onUsage(usage);
+    },
     begin(call) {
       const thread = threadOf(call);
+      // If it is not known whose request it is, it counts for all that have limits.
+      const turns = thread ? [thread] : threads().filter(({ turn }) => turn?.run?.hasLimits);
+      payers.set(
+        call,
+        turns.flatMap(({ turn }) => turn?.run ?? []),
+      );
       if (!thread?.turn) return;
       const { turn } = thread;
       const slow = setTimeout(() => {
@@ -56,6 +73,10 @@ export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelCa
       calls.delete(call);
     },
   };
+
+  function payersOf(call: ModelCall): TurnRun[] {
+    return payers.get(call) ?? [];
+  }
 
   // Agents name their session in a header. Without it, the only turn in progress has sent the request.
   function threadOf({ headers }: ModelCall): Thread | undefined {

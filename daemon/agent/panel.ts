@@ -57,7 +57,7 @@ export function attachPanel(agent: Agent, socket: WebSocket, allows: Allows): vo
         const prompt = parsePrompt(command);
         const id = command.conversationId ?? create(text(command.requestId, "requestId"));
         if (command.restoreItemId !== undefined) await agent.restores.restore(thread(id), text(command.restoreItemId, "restoreItemId"));
-        return await agent.turns.prompt(thread(id), prompt);
+        return void (await agent.turns.prompt(thread(id), prompt));
       }
       case "prepare":
         return await prepare(text(command.requestId, "requestId"));

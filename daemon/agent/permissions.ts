@@ -1,8 +1,10 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import type { ToolItem } from "@berth/contract/agent.ts";
+import type { PermissionRule, ToolItem } from "@berth/contract/agent.ts";
 import type { PermissionItem } from "@berth/contract/questions.ts";
 import { ask } from "./questions/questions.ts";
-import type { Thread, Turn } from "./thread.ts";
+import { decide } from "./rules/decide.ts";
+import { toolFacts } from "./rules/tool-facts.ts";
+import type { Thread, Turn, TurnPermissions } from "./thread.ts";
 
 type Options = PermissionItem["options"];
 
@@ -20,9 +22,19 @@ const ACTIONS: Partial<Record<ToolItem["toolKind"], string>> = {
   fetch: "fetching from the network",
 };
 
-// Asks a person, or answers as the caller of the turn or an earlier answer says.
-export async function askPermission(thread: Thread, { toolCall, options }: RequestPermissionRequest): Promise<RequestPermissionResponse> {
+export interface AskOptions {
+  workspace: string;
+  templateRules: PermissionRule[];
+}
+
+// Asks a person, or answers as the rules, the caller of the turn or an earlier answer say.
+export async function askPermission(
+  thread: Thread,
+  { toolCall, options }: RequestPermissionRequest,
+  { workspace, templateRules }: AskOptions,
+): Promise<RequestPermissionResponse> {
   const { turn, live } = thread;
+  const facts = toolFacts([live.saidAbout(toolCall.toolCallId) ?? [], toolCall].flat(), workspace);
   const tool = live.tool(toolCall);
   if (!turn || turn.cancelled) return { outcome: { outcome: "cancelled" } };
   const action = actionOf(tool, toolCall.rawInput);
@@ -30,12 +42,24 @@ export async function askPermission(thread: Thread, { toolCall, options }: Reque
     action,
     options.slice(0, 20).map(({ optionId, name, kind }) => ({ id: optionId, name, kind })),
   );
-  const isAllowed = turn.permissions === "ask" && action !== null && live.head.alwaysAllowed.includes(action);
-  const decided = isAllowed ? choices.find(({ id }) => id === ALWAYS) : decide(turn.permissions, choices);
+  const isFixed = turn.permissions === "allow" || turn.permissions === "reject";
+  const ruled = isFixed ? "ask" : decide(rulesOf(turn, templateRules), facts);
+  const isAllowed = !isFixed && ruled === "ask" && action !== null && live.head.alwaysAllowed.includes(action);
+  const answer = ruled === "ask" ? turn.permissions : ruled === "allow" ? "allow" : "reject";
+  const decided = isAllowed ? choices.find(({ id }) => id === ALWAYS) : choose(answer, choices);
+  // An agent that asks about everything reads many files.
+  const isMinor = ruled === "allow" && (facts.tool === "read" || facts.tool === "search");
+  if (isMinor && decided) return selected(decided.id, choices);
+  const byRule = ruled === "ask" ? {} : { byRule: true as const };
   const question = { kind: "permission", toolItemId: tool.id, title: tool.title, options: choices, outcome: null } as const;
   if (decided) {
-    live.add({ ...question, outcome: { type: "selected", optionId: decided.id } });
+    live.add({ ...question, ...byRule, outcome: { type: "selected", optionId: decided.id } });
     return selected(decided.id, choices);
+  }
+  // A rule that denies is the last word, also if the agent offers no way to refuse.
+  if (ruled === "deny") {
+    live.add({ ...question, ...byRule, outcome: { type: "cancelled" } });
+    return { outcome: { outcome: "cancelled" } };
   }
   const outcome = await ask<PermissionItem>(thread, turn, question);
   if (outcome.type !== "selected") return { outcome: { outcome: "cancelled" } };
@@ -65,8 +89,12 @@ function selected(id: string, choices: Options): RequestPermissionResponse {
   return { outcome: { outcome: "selected", optionId } };
 }
 
+// The rules for a turn: those of its run come first.
+export const rulesOf = ({ permissions }: Turn, templateRules: PermissionRule[]): PermissionRule[] =>
+  typeof permissions === "string" ? templateRules : [...permissions, ...templateRules];
+
 // Prefers the option for this one time over the permanent one.
-function decide(permissions: Turn["permissions"], options: Options): Options[number] | undefined {
-  if (permissions === "ask") return undefined;
-  return options.find(({ kind }) => kind === `${permissions}_once`) ?? options.find(({ kind }) => kind.startsWith(permissions));
+function choose(answer: TurnPermissions, options: Options): Options[number] | undefined {
+  if (answer === "ask" || typeof answer !== "string") return undefined;
+  return options.find(({ kind }) => kind === `${answer}_once`) ?? options.find(({ kind }) => kind.startsWith(answer));
 }

@@ -22,7 +22,7 @@ export function createPromptQueue(turns: () => Pick<Turns, "prompt">): PromptQue
       const { live } = thread;
       // A message after a stop begins the next turn. Only earlier ones wait for a person.
       await afterStop(thread);
-      if (!thread.turn) return await turns().prompt(thread, prompt);
+      if (!thread.turn) return void (await turns().prompt(thread, prompt));
       if (live.head.queue.length >= MAX_QUEUED) throw new AppError("too_many", { message: `At most ${MAX_QUEUED} messages can wait` });
       live.changeHead({ queue: [...live.head.queue, { id: `queued_${randomBytes(8).toString("hex")}`, ...prompt }] });
     },

@@ -2,6 +2,7 @@ import type { AgentState } from "@berth/contract/daemon.ts";
 import { readJson, requiredText as text } from "../http/body.ts";
 import { readBounded } from "../io/read-bounded.ts";
 import { sendJson } from "../http/reply.ts";
+import type { Pauses } from "../http/pauses.ts";
 import type { Route, UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
 import { isViewer } from "../http/viewers.ts";
@@ -10,6 +11,7 @@ import { restingState } from "./program/availability.ts";
 import { allowsViewer, attachPanel } from "./panel.ts";
 import { MAX_IMAGE_BYTES } from "./prompts/image-store.ts";
 import { streamPrompt } from "./prompt-stream.ts";
+import { runRoutes } from "./runs/run-routes.ts";
 
 // The agent's routes. They load the agent and its protocol library on first use, so that a session without an agent does
 // not pay for them.
@@ -31,10 +33,16 @@ export interface AgentRoutes {
   ports(): number[];
   // See Agent.idleMs.
   idleMs(): number | null;
+  // The runs that have not ended.
+  countRuns(): number;
 }
 
-export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
-  const { environment } = deps;
+export interface AgentRoutesDeps extends AgentDeps {
+  pauses: Pick<Pauses, "isUnderWay">;
+}
+
+export function createAgentRoutes(deps: AgentRoutesDeps): AgentRoutes {
+  const { environment, runs, pauses } = deps;
   let agent: Agent | null = null;
   let loading: Promise<Agent> | null = null;
   let runsWith = "";
@@ -61,19 +69,22 @@ export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
       runsWith = settings;
       const resting = restingState(environment);
       if (!agent) deps.onStateChange(resting);
-      if (environment.request.autoStartAgent && resting.status === "stopped")
-        load().then(
-          (loaded) => loaded.start(),
-          (error: unknown) => console.error("The agent could not be loaded:", error),
-        );
+      const failed = (error: unknown) => console.error("The agent could not be loaded:", error);
+      if (environment.request.autoStartAgent && resting.status === "stopped") load().then((loaded) => loaded.start(), failed);
+      // Those that were stopped before they began.
+      if (runs.countOpen() > 0) load().then((loaded) => loaded.runs.resume(), failed);
     },
     save: () => agent?.save(),
     noteSave: (path) => agent?.noteSave(path),
     stop() {
+      if (agent) agent.runs.stop();
+      else runs.loseBegun();
       agent?.stop();
       agent?.save();
     },
+    countRuns: runs.countOpen,
     routes: [
+      ...runRoutes({ store: runs, environment, pauses, load }),
       { method: "GET", path: "/agent", handle: ({ response }) => sendJson(response, 200, state()) },
       {
         method: "POST",

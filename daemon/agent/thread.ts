@@ -1,8 +1,8 @@
-import type { PromptRequest } from "@berth/contract/agent.ts";
+import type { PermissionRule, PromptRequest } from "@berth/contract/agent.ts";
 import type { QuestionOutcome } from "@berth/contract/questions.ts";
 import type { AgentConnection } from "./program/connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
-import type { TurnModel } from "./model/turn-model.ts";
+import type { ModelBudget, TurnModel } from "./model/turn-model.ts";
 import type { TurnProcesses } from "./turn-processes.ts";
 
 // A conversation together with the agent's session for it and the turn in progress.
@@ -38,8 +38,20 @@ export interface TurnChanges {
   finish(): Promise<void>;
 }
 
+// How questions for permission are answered during a turn.
+export type TurnPermissions = NonNullable<PromptRequest["permissions"]> | PermissionRule[];
+
+// The run that a turn works for.
+export interface TurnRun extends ModelBudget {
+  permissions: TurnPermissions;
+  // Chooses the mode and the model, before the agent gets the prompt. Throws if the run must not go on.
+  prepare(connection: AgentConnection): Promise<void>;
+}
+
 export interface Turn {
-  permissions: NonNullable<PromptRequest["permissions"]>;
+  permissions: TurnPermissions;
+  // null if a person or POST /agent/prompt has begun it.
+  run: TurnRun | null;
   cancelled: boolean;
   // Whether another turn was in progress during this one.
   shared: boolean;

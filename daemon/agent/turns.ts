@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { methods, RequestError, type RequestPermissionRequest, type RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import type { ConversationItem, Prompt, PromptRequest, StopReason } from "@berth/contract/agent.ts";
+import type { ConversationItem, PermissionRule, Prompt, PromptRequest, StopReason } from "@berth/contract/agent.ts";
 import { AppError, isAppError } from "@berth/contract/errors.ts";
 import { withTimeout } from "../io/with-timeout.ts";
 import { type AgentSessions, AUTH_REQUIRED } from "./agent-sessions.ts";
@@ -10,16 +10,17 @@ import type { LiveConversation } from "./conversations/conversation.ts";
 import { newTurnModel } from "./model/turn-model.ts";
 import type { ImageStore } from "./prompts/image-store.ts";
 import { promptContent } from "./prompts/prompt-content.ts";
-import { askPermission } from "./permissions.ts";
+import { askPermission, rulesOf } from "./permissions.ts";
 import { cancelQuestions } from "./questions/questions.ts";
 import type { Runner } from "./program/runner.ts";
-import { afterStop, type Thread, type Turn } from "./thread.ts";
+import { afterStop, type Thread, type Turn, type TurnRun } from "./thread.ts";
 import { trackTurn } from "./turn-changes/turn-changes.ts";
 import { showTurnEnd, type TurnEnd, turnEnd } from "./turn-end.ts";
 import { watchTurnProcesses } from "./turn-processes.ts";
 
 export interface Turns {
-  prompt(thread: Thread, prompt: Prompt, options?: Pick<PromptRequest, "permissions">): Promise<void>;
+  // Begins at once, unless a turn is being cancelled. Resolves when the turn has ended.
+  prompt(thread: Thread, prompt: Prompt, options?: TurnOptions): Promise<TurnEnd>;
   cancel(thread: Thread): Promise<void>;
   // Makes the agent end a turn that cannot succeed.
   interrupt(thread: Thread, turn: Turn): Promise<void>;
@@ -27,6 +28,8 @@ export interface Turns {
   // Opens the agent's session before the first prompt, so that the agent says what it offers. A stopped agent stays stopped.
   prepare(thread: Thread): Promise<void>;
 }
+
+export type TurnOptions = { permissions?: PromptRequest["permissions"] } | { run: TurnRun };
 
 export interface TurnsDeps {
   runner: Runner;
@@ -36,6 +39,8 @@ export interface TurnsDeps {
   // The agent's text as people may see it.
   clean: (text: string) => string;
   workspace: string;
+  // The rules for all conversations.
+  templateRules: () => PermissionRule[];
   onTurnEnd: (thread: Thread, end: TurnEnd) => void;
 }
 
@@ -43,12 +48,16 @@ const CANCEL_TIMEOUT_MS = 10_000;
 const CANCEL_INTERVAL_MS = 500;
 const EXIT_REPORT_MS = 1000;
 
-export function createTurns({ runner, sessions, checkpoints, images, clean, workspace, onTurnEnd }: TurnsDeps): Turns {
+export function createTurns({ runner, sessions, checkpoints, images, clean, workspace, templateRules, onTurnEnd }: TurnsDeps): Turns {
   const inProgress = new Set<Turn>();
-  return { prompt, cancel, interrupt, ask: askPermission, prepare };
+  return { prompt, cancel, interrupt, ask, prepare };
+
+  function ask(thread: Thread, request: RequestPermissionRequest): Promise<RequestPermissionResponse> {
+    return askPermission(thread, request, { workspace, templateRules: templateRules() });
+  }
 
   // Resolves when the turn has ended. Its items are published as they arrive.
-  async function prompt(thread: Thread, given: Prompt, { permissions = "ask" }: Pick<PromptRequest, "permissions"> = {}): Promise<void> {
+  async function prompt(thread: Thread, given: Prompt, options: TurnOptions = {}): Promise<TurnEnd> {
     // Without a turn to wait for, the new one begins at once: callers rely on it.
     if (thread.turn?.cancelled) await afterStop(thread);
     if (thread.turn) throw new AppError("agent_busy");
@@ -56,8 +65,10 @@ export function createTurns({ runner, sessions, checkpoints, images, clean, work
     const abandoned = Promise.withResolvers<never>();
     abandoned.promise.catch(() => {});
     const over = Promise.withResolvers<void>();
+    const run = "run" in options ? options.run : null;
     const turn: Turn = {
-      permissions,
+      permissions: "run" in options ? options.run.permissions : (options.permissions ?? "ask"),
+      run,
       cancelled: false,
       shared: false,
       model: newTurnModel(),
@@ -74,7 +85,7 @@ export function createTurns({ runner, sessions, checkpoints, images, clean, work
     thread.draft = null;
     if (![...live.items.values()].some((item) => item.kind === "user")) live.head.title = firstLine(given.text);
     const said = live.add({ kind: "user", ...given });
-    live.changeHead({ busy: true });
+    live.changeHead({ busy: true, rules: rulesOf(turn, templateRules()) });
 
     let outcome: StopReason | Error;
     let isAbandoned = false;
@@ -95,13 +106,16 @@ export function createTurns({ runner, sessions, checkpoints, images, clean, work
     await turn.changes?.finish();
     thread.turn = null;
     over.resolve();
-    live.changeHead({ busy: false, modelWait: null });
+    live.changeHead({ busy: false, modelWait: null, rules: templateRules() });
     onTurnEnd(thread, end);
+    return end;
   }
 
   async function runTurn(thread: Thread, turn: Turn, given: Prompt, said: ConversationItem): Promise<StopReason> {
     const [connection] = await Promise.all([openSession(thread), saveFiles(thread.live, turn, said)]);
     // The turn was cancelled or abandoned while the agent was starting.
+    if (turn.cancelled || thread.turn !== turn) return "cancelled";
+    await turn.run?.prepare(connection);
     if (turn.cancelled || thread.turn !== turn) return "cancelled";
     const capabilities = connection.about.agentCapabilities?.promptCapabilities ?? {};
     const content = await promptContent(given, { workspace, images, capabilities, note: thread.note });

@@ -10,7 +10,8 @@ export interface EventSource {
 
 export interface NumberedEvent {
   id: string | null;
-  event: object;
+  // JSON.
+  data: string;
 }
 
 // Proxies close connections on which nothing is sent for long.
@@ -35,6 +36,6 @@ export async function sendEvents(response: ServerResponse, source: EventSource):
   response.end();
 }
 
-function send(response: ServerResponse, { id, event }: NumberedEvent): boolean {
-  return response.write(`${id === null ? "" : `id: ${id}\n`}data: ${JSON.stringify(event)}\n\n`);
+function send(response: ServerResponse, { id, data }: NumberedEvent): boolean {
+  return response.write(`${id === null ? "" : `id: ${id}\n`}data: ${data}\n\n`);
 }

@@ -22,7 +22,7 @@ export async function sendProcessEvents(
   if (lastId === END_ID && !process.running) return void response.writeHead(204).end();
   const reader = createReader(typeof lastId === "string" ? lastId : "0", encoding);
   let isOver = false;
-  let first = announce ? { id: "0", event: { type: "start", process: announce } satisfies ProcessEvent } : null;
+  let first = announce ? { id: "0", data: JSON.stringify({ type: "start", process: announce } satisfies ProcessEvent) } : null;
   await sendEvents(response, {
     onNews: process.onNews,
     next() {
@@ -33,9 +33,10 @@ export async function sendProcessEvents(
         return started;
       }
       const output = reader.next(process);
-      if (output || process.running) return output;
+      if (output) return { id: output.id, data: JSON.stringify(output.event) };
+      if (process.running) return null;
       isOver = true;
-      return { id: END_ID, event: { type: "end", process: process.describe() } satisfies ProcessEvent };
+      return { id: END_ID, data: JSON.stringify({ type: "end", process: process.describe() } satisfies ProcessEvent) };
     },
   });
 }

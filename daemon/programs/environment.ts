@@ -3,6 +3,7 @@ import type { AgentProgram, LanguageServerProgram, StartRequest } from "@berth/c
 import { EGRESS_PORT } from "../egress/egress-forwarder.ts";
 import { isStringArray, isStringRecord } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
+import { parseRule } from "./permission-rule.ts";
 
 // The session's settings from the server, and the environment variables of every program that the daemon starts. The
 // daemon's own variables (BERTH_*) are not passed on.
@@ -159,8 +160,17 @@ function parseLanguageServer(value: unknown): LanguageServerProgram {
 
 function parseAgent(value: unknown): AgentProgram {
   if (typeof value !== "object" || value === null) throw badRequest("agent is malformed");
-  const { command, args = [], env = {}, requiredEnv = [] } = value as Record<string, unknown>;
+  const { command, args = [], env = {}, requiredEnv = [], askingModes, permissions = [] } = value as Record<string, unknown>;
   if (typeof command !== "string" || !isStringArray(args) || !isStringRecord(env) || !isStringArray(requiredEnv))
     throw badRequest("agent is malformed");
-  return { command, args, env, requiredEnv };
+  // A restriction that is not understood must not be ignored.
+  if ((askingModes !== undefined && !isStringArray(askingModes)) || !Array.isArray(permissions)) throw badRequest("agent is malformed");
+  return {
+    command,
+    args,
+    env,
+    requiredEnv,
+    permissions: permissions.map(parseRule),
+    ...(askingModes === undefined ? {} : { askingModes }),
+  };
 }

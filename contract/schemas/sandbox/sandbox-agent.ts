@@ -64,6 +64,16 @@ const ModelWait = Type.Object({
   attempts: Type.Optional(Type.Number(describe("The last attempt, after which the turn fails."))),
 });
 
+const Rule = Type.Object(
+  {
+    tool: Type.Enum(["read", "edit", "delete", "move", "search", "shell", "fetch", "other", "*"]),
+    path: Type.Optional(Type.String()),
+    command: Type.Optional(Type.String()),
+    allow: Type.Boolean(),
+  },
+  { description: "A rule that answers questions for permission." },
+);
+
 export const Conversation = Type.Object(
   {
     id: Type.String(describe("The identifier of the conversation.")),
@@ -84,6 +94,10 @@ export const Conversation = Type.Object(
     alwaysAllowed: Type.Array(
       Type.String(),
       describe("The actions that a person has allowed for the whole conversation, such as `running commands`."),
+    ),
+    rules: Type.Array(
+      Rule,
+      describe("The rules that decide about permissions now: those of the run that works here, then those of the template."),
     ),
   },
   { $id: "Conversation" },

@@ -75,7 +75,7 @@ function parse(path: string): (SavedConversation & { lines: number }) | null {
     renamed = false,
     alwaysAllowed = [],
   } = saved.head as Partial<Conversation>;
-  const head = { ...saved.head, models, options, commands, queue, renamed, alwaysAllowed, busy: false, modelWait: null };
+  const head = { ...saved.head, models, options, commands, queue, renamed, alwaysAllowed, busy: false, modelWait: null, rules: [] };
   const chosen = isStringArray(saved.chosen) ? saved.chosen : [];
   return { ...saved, head, chosen, items: [...items.values()].map(upgrade), lines };
 }

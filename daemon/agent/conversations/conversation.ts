@@ -19,6 +19,8 @@ export interface LiveConversation {
   preview(item: ConversationItem): void;
   // The item of a tool call. Created here if the agent asks for permission before it has announced the call.
   tool(call: ToolCallUpdate): ConversationItem & ToolItem;
+  // What the agent has said about a tool call so far. null if it has said nothing.
+  saidAbout(toolCallId: string): ToolCallUpdate | null;
   changeHead(change: Partial<Conversation>): void;
   // Makes the next text a new item.
   endText(): void;
@@ -59,6 +61,7 @@ export function createConversation({ head, items: known, workspace, clean, onCha
     replace,
     preview: (item) => onChange({ type: "item", conversationId, item }, null),
     tool,
+    saidAbout,
     changeHead,
     endText,
     get full() {
@@ -160,6 +163,14 @@ export function createConversation({ head, items: known, workspace, clean, onCha
     else rawInputs.set(id, rawInput);
     put(item);
     return item;
+  }
+
+  function saidAbout(toolCallId: string): ToolCallUpdate | null {
+    const id = `tool_${toolCallId}`;
+    const item = items.get(id);
+    if (item?.kind !== "tool") return null;
+    const { toolKind: kind, locations } = item;
+    return { toolCallId, kind, locations, rawInput: rawInputs.get(id) };
   }
 
   function cleanTool(item: ToolItem): ToolItem {

@@ -37,7 +37,7 @@ test("addresses of relays are not in the agent's text, also if they arrive in pa
 });
 
 describeForwarder("the daemon's forwarder to the model", async ({ port }) => {
-  const forwarder = createModelForwarder({ begin() {}, answer() {}, end() {}, drop() {} });
+  const forwarder = createModelForwarder({ begin() {}, refusal: () => null, sent() {}, used() {}, answer() {}, end() {}, drop() {} });
   const { OPENAI_BASE_URL: url = "" } = await forwarder.redirect({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/model/openai/v1` });
   const { port: own, pathname } = new URL(url);
   const logged = vi.spyOn(console, "error").mockImplementation(() => {});

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createUsageMeter, type TokenUsage } from "@berth/contract/model/usage-meter.ts";
 import { coverConnection } from "../../http/boundary.ts";
 import { sendAnswer, sendUpstream } from "../../http/forward.ts";
 import { listen } from "../../http/listen.ts";
@@ -18,6 +19,12 @@ export interface ModelForwarder {
 
 export interface ModelCallObserver {
   begin(call: ModelCall): void;
+  // Why the request must not be sent; null if it may be.
+  refusal(call: ModelCall): string | null;
+  // The request is complete, so `hasTools` is known. `wasRefused`: it was not sent.
+  sent(call: ModelCall, { wasRefused }: { wasRefused: boolean }): void;
+  // The tokens that an answer has cost, or a part of it before the agent gave it up.
+  used(call: ModelCall, usage: TokenUsage): void;
   // The model begins its answer.
   answer(call: ModelCall): void;
   // `fault` is null if the model has answered.
@@ -75,7 +82,10 @@ export function createModelForwarder(observer: ModelCallObserver): ModelForwarde
     const call: ModelCall = { headers: request.headers, hasTools: false };
     const report = request.method === "POST" ? observer : null;
     report?.begin(call);
-    noteTools(request, call);
+    const refusal = report?.refusal(call) ?? null;
+    const size = noteBody(request, call);
+    request.on("end", () => report?.sent(call, { wasRefused: refusal !== null }));
+    if (refusal !== null) return refuse(request, response, refusal);
     response.on("close", () => void (response.writableFinished || report?.drop(call)));
     const fail = () => {
       report?.end(call, modelFault(null, ""));
@@ -85,6 +95,7 @@ export function createModelForwarder(observer: ModelCallObserver): ModelForwarde
       const { hostname: host, port } = new URL(upstream);
       const answer = await sendUpstream({ request, response, cover }, { host, port, path: request.url, agent: false });
       if (answer.statusCode < 400) report?.answer(call);
+      if (answer.statusCode < 400) meterAnswer(request, answer, size, (usage) => report?.used(call, usage));
       const faultIn = answer.statusCode < 400 ? watchStream(answer) : watchError(answer, answer.statusCode);
       answer.on("end", () => report?.end(call, faultIn()));
       answer.on("error", fail);
@@ -111,13 +122,49 @@ function watchStream(answer: IncomingMessage): () => ModelFault | null {
   return () => fault;
 }
 
-// A quote in a text of the JSON has a backslash before it, so this finds only a field.
-function noteTools(request: IncomingMessage, call: ModelCall): void {
+// An error after which agents do not try again.
+function refuse(request: IncomingMessage, response: ServerResponse, message: string): void {
+  request.resume().once("end", () => {
+    response.writeHead(400, { "Content-Type": "application/json" });
+    response.end(JSON.stringify({ type: "error", error: { type: "invalid_request_error", code: "run_limit", message } }));
+  });
+}
+
+const BYTES_PER_TOKEN = 4;
+
+// Reports the tokens of an answer once, when it ends for whatever reason. What the provider does not report is estimated.
+function meterAnswer(
+  { url = "" }: IncomingMessage,
+  answer: IncomingMessage,
+  size: () => number,
+  report: (usage: TokenUsage) => void,
+): void {
+  const meter = createUsageMeter({
+    provider: url.includes("/messages") ? "anthropic" : "openai",
+    contentType: answer.headers["content-type"] ?? "",
+    isEncoded: answer.headers["content-encoding"] !== undefined,
+  });
+  answer.on("data", (chunk: Buffer) => meter.see(chunk));
+  answer.once("close", () => {
+    const { input, output } = meter.reported();
+    report({
+      input: input || Math.ceil(size() / BYTES_PER_TOKEN),
+      output: meter.isFinal() && output !== undefined ? output : Math.max(output ?? 0, meter.seen()),
+    });
+  });
+}
+
+// Finds out whether the request offers tools. A quote in a text of the JSON has a backslash before it, so this finds only a field.
+// Returns the bytes of the body so far.
+function noteBody(request: IncomingMessage, call: ModelCall): () => number {
   let tail = "";
+  let bytes = 0;
   request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
     if (call.hasTools) return;
     const text = tail + chunk.toString("latin1");
     call.hasTools = TOOLS.test(text);
     tail = text.slice(-TOOLS_LENGTH);
   });
+  return () => bytes;
 }

@@ -41,12 +41,20 @@ export function agentEnvironment(environment: Environment, agent: AgentProgram):
   return { ...env, PATH: `${env.PATH}:${join(import.meta.dirname, "bin")}` };
 }
 
+const RELAYED = /^http:\/\/127\.0\.0\.1:\d+\/model\//;
+
 // The server replaces the model in every request if it has a name for it, which it passes on in these variables.
 export function isModelFixed({ request: { env } }: Environment): boolean {
-  const isRelayed = (url: string | undefined) => /^http:\/\/127\.0\.0\.1:\d+\/model\//.test(url ?? "");
+  const isRelayed = (url: string | undefined) => RELAYED.test(url ?? "");
   return (
     (isRelayed(env.OPENAI_BASE_URL) && Boolean(env.OPENAI_MODEL)) || (isRelayed(env.ANTHROPIC_BASE_URL) && Boolean(env.ANTHROPIC_MODEL))
   );
+}
+
+// Whether the agent reaches its model through the server, as far as its settings say.
+export function usesModelRelay(environment: Environment): boolean {
+  const agent = chooseAgent(environment);
+  return agent !== undefined && Object.values(agentEnvironment(environment, agent)).some((value) => RELAYED.test(value));
 }
 
 function agentsOf({ request: { agent, fallbackAgents = [] } }: Environment): AgentProgram[] {

@@ -1,8 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { ForwardableAnswer } from "@berth/contract/forwarding.ts";
-import type { ModelProvider } from "./provider/model-config.ts";
-import { createUsageMeter, type UsageMeter } from "./usage/usage-meter.ts";
+import { createUsageMeter, type ModelProvider, type UsageMeter } from "@berth/contract/model/usage-meter.ts";
 
 export interface AnswerOptions {
   provider: ModelProvider;

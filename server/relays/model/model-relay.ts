@@ -25,7 +25,7 @@ import { readRequestBody, type RequestBody } from "./request/request-body.ts";
 import type { ModelApi } from "./request/request-fields.ts";
 import { REQUEST_SHAPES, requestPolicyOf, type RequestPolicy } from "./request/request-rules.ts";
 import { beginCount, type UsageCount } from "./usage/usage-count.ts";
-import type { UsageMeter } from "./usage/usage-meter.ts";
+import type { UsageMeter } from "@berth/contract/model/usage-meter.ts";
 
 // Lets agents in sandboxes use a model without seeing its API key. A request arrives through the sandbox's egress proxy with the
 // session's model token and leaves with the real key. Tokens are counted per session and can be capped.

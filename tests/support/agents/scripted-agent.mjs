@@ -34,6 +34,8 @@ const offers = process.argv.slice(2);
 mkdirSync(homedir(), { recursive: true });
 const [FILE, CALLS] = ["scripted-sessions.json", "scripted-calls"].map((name) => join(homedir(), name));
 const sessions = new Map(offers.length > 0 && existsSync(FILE) ? JSON.parse(readFileSync(FILE, "utf8")) : []);
+// Ids of sessions that it does not keep do not come again.
+const SESSION = offers.length > 0 ? "session" : `session-${process.pid}`;
 const keep = () => offers.length > 0 && writeFileSync(FILE, JSON.stringify([...sessions]));
 
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -59,7 +61,7 @@ const methods = {
     authMethods: [],
   }),
   "session/new"({ cwd }) {
-    const sessionId = `session-${sessions.size + 1}`;
+    const sessionId = `${SESSION}-${sessions.size + 1}`;
     const session = { ...defaults, cwd, said: [] };
     sessions.set(sessionId, session);
     keep();

@@ -1,4 +1,5 @@
 import type { Template } from "@berth/contract";
+import type { ModelProvider } from "@berth/contract/model/usage-meter.ts";
 import type { Config } from "../../../config/config.ts";
 
 // The model that the agent of a session reaches through the server.
@@ -12,8 +13,6 @@ export interface ModelConfig {
   // Tokens that one session may use. null: no limit.
   tokenCap: number | null;
 }
-
-export type ModelProvider = "openai" | "anthropic";
 
 const DEFAULT_BASE_URL: Record<ModelProvider, string> = { openai: "https://api.openai.com/v1", anthropic: "https://api.anthropic.com" };
 

@@ -1,4 +1,4 @@
-import type { ScannedValue } from "../json/json-value.ts";
+import type { ScannedValue } from "@berth/contract/model/json/json-value.ts";
 import type { ModelApi } from "./request-fields.ts";
 import type { RequestPart } from "./request-rules.ts";
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { ScannedValue } from "../json/json-value.ts";
-import type { ModelConfig, ModelProvider } from "../provider/model-config.ts";
+import type { ScannedValue } from "@berth/contract/model/json/json-value.ts";
+import type { ModelProvider } from "@berth/contract/model/usage-meter.ts";
+import type { ModelConfig } from "../provider/model-config.ts";
 import { ModelRefusal } from "../admission/model-refusal.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { ModelApi } from "./request-fields.ts";

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { markWork } from "../../../event-loop/loop-work.ts";
-import { createJsonScanner } from "../json/json-scanner.ts";
-import { JsonFault, type ScannedValue } from "../json/json-value.ts";
+import { createJsonScanner } from "@berth/contract/model/json/json-scanner.ts";
+import { JsonFault, type ScannedValue } from "@berth/contract/model/json/json-value.ts";
 import type { BodySlot } from "../admission/model-limits.ts";
 import { ModelRefusal } from "../admission/model-refusal.ts";
 import { describeRefusal, type RequestPart, type RequestPolicy, type RequestRule, type RequestShape } from "./request-rules.ts";

@@ -5,7 +5,8 @@ import { buffer } from "node:stream/consumers";
 import type { Template } from "@berth/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEFAULT_TEMPLATE } from "../../../templates.ts";
-import { modelOf, type ModelProvider } from "../provider/model-config.ts";
+import type { ModelProvider } from "@berth/contract/model/usage-meter.ts";
+import { modelOf } from "../provider/model-config.ts";
 import { requestPolicyOf } from "./request-rules.ts";
 import { startTestRelay, type TestRelay, type TestSandbox } from "../testing/start-relay.ts";
 

@@ -1,7 +1,8 @@
 import type { Template } from "@berth/contract";
-import type { ScannedValue } from "../json/json-value.ts";
-import type { Shape } from "../json/json-shape.ts";
-import { isProvidersOwn, type ModelConfig, type ModelProvider } from "../provider/model-config.ts";
+import type { ScannedValue } from "@berth/contract/model/json/json-value.ts";
+import type { Shape } from "@berth/contract/model/json/json-shape.ts";
+import type { ModelProvider } from "@berth/contract/model/usage-meter.ts";
+import { isProvidersOwn, type ModelConfig } from "../provider/model-config.ts";
 import { inertFields, type ModelApi } from "./request-fields.ts";
 
 // Limits the contents of a request to a model. Providers offer features that reach further than a sandbox may: tools that the provider

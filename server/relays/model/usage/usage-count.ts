@@ -5,7 +5,7 @@ import { reserveTokens, settleReservation, type Reservation } from "../../../sto
 import { addModelUsage, correctModelUsage, type ModelUser } from "../../../store/partners/model-usage.ts";
 import type { Store } from "../../../store/open.ts";
 import { ModelRefusal, tokensExhausted } from "../admission/model-refusal.ts";
-import type { TokenUsage, UsageMeter } from "./usage-meter.ts";
+import type { TokenUsage, UsageMeter } from "@berth/contract/model/usage-meter.ts";
 
 // Counts the tokens of one request for its session. An estimate of the prompt is recorded before the request is sent, so that it
 // counts even if the caller disconnects or the server dies. If the session has a cap, the tokens that the answer may cost are

@@ -19,6 +19,7 @@ const conversation = (id: string, updatedAtMs: number): Conversation => ({
   modelWait: null,
   renamed: false,
   alwaysAllowed: [],
+  rules: [],
 });
 const says = (id: string, text: string): ConversationItem => ({ id, atMs: 0, kind: "assistant", text });
 const after = (view: AgentView, ...messages: AgentMessage[]) => messages.reduce(updateAgentView, view);

@@ -1,7 +1,8 @@
-import { createJsonScanner } from "../json/json-scanner.ts";
-import { JsonFault, type ScannedValue } from "../json/json-value.ts";
-import type { Shape } from "../json/json-shape.ts";
-import type { ModelProvider } from "../provider/model-config.ts";
+import { createJsonScanner } from "./json/json-scanner.ts";
+import { JsonFault, type ScannedValue } from "./json/json-value.ts";
+import type { Shape } from "./json/json-shape.ts";
+
+export type ModelProvider = "openai" | "anthropic";
 
 export interface TokenUsage {
   input: number;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ModelProvider } from "../provider/model-config.ts";
-import { longestTurnMs } from "../testing/measure-turns.ts";
-import { createUsageMeter, type UsageMeter } from "./usage-meter.ts";
+
+import { longestTurnMs } from "../../server/relays/model/testing/measure-turns.ts";
+import { createUsageMeter, type ModelProvider, type UsageMeter } from "./usage-meter.ts";
 
 const STREAM = "text/event-stream; charset=utf-8";
 
