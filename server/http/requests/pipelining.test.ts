@@ -55,6 +55,20 @@ describe("requests that arrive together on one connection", () => {
     expect(bodies.map((body) => body.length)).toEqual([3, 200_000]);
   });
 
+  test("may have a body that its handler does not read to the end", async () => {
+    const port = await listen(async (request, response) => {
+      // The end of the loop destroys the request, which then has no socket.
+      for await (const _chunk of request) break;
+      response.end("enough");
+    });
+    const caller = connect(port, "127.0.0.1").on("error", () => {});
+    caller.write("POST / HTTP/1.1\r\nhost: berth\r\ncontent-length: 9\r\n\r\nbody");
+    await once(caller, "data");
+    // An error would be thrown in the next round of the event loop.
+    await new Promise((resolve) => setImmediate(resolve));
+    caller.destroy();
+  });
+
   test("close the connection when there are too many, and the rest is not handled", async () => {
     let handled = 0;
     const port = await listen(() => void handled++);

@@ -11,8 +11,9 @@ export function handleInSequence(handle: Handle): Handle {
   const connections = new WeakMap<Socket, { waiting: [IncomingMessage, ServerResponse][] }>();
 
   function start(request: IncomingMessage, response: ServerResponse): void {
+    // A request that was destroyed has no socket any more.
+    const { socket } = request;
     response.once("close", () => {
-      const { socket } = request;
       if (connections.get(socket)?.waiting.length === 0) connections.delete(socket);
       else setImmediate(startNext, socket);
     });
