@@ -5,14 +5,20 @@ import type { Db, Tables } from "../schema.ts";
 import { SESSION_STATES, STATUSES, type SessionState } from "./session.ts";
 import { parseView, VIEW_COLUMNS, type SessionView, type ViewRow } from "./view.ts";
 
-// A partner's sessions, newest first. The position in the list is (created_at, id), which never changes, so that pages
+// A partner's sessions, the newest or the oldest first. The position in the list is (created_at, id), which never changes, so that pages
 // neither repeat nor skip a session while others come, go and change.
 
 export interface ListFilter {
-  status?: SessionStatus;
+  // One of these.
+  status?: SessionStatus | readonly SessionStatus[];
   externalUserId?: string;
   // Each of these pairs must be in the session's metadata.
   metadata?: Record<string, string>;
+  template?: string;
+  // Created at this time or later.
+  createdFromMs?: number;
+  // Default: the newest first.
+  order?: "asc" | "desc";
   limit: number;
   // Only sessions that come after this one in the list.
   after?: ListPosition;
@@ -78,31 +84,41 @@ function readBatch(db: Db, partnerId: string, filter: ListFilter, after: ListPos
     .select(VIEW_COLUMNS)
     .where("partner_id", "=", partnerId)
     .where("state", "not in", statesShownAs(null));
-  const { status, externalUserId } = filter;
+  const { status, externalUserId, template, createdFromMs } = filter;
+  if (template !== undefined) select = select.where("template", "=", template);
+  if (createdFromMs !== undefined) select = select.where("created_at", ">=", createdFromMs);
   if (externalUserId !== undefined) select = select.where("external_user_id", "=", externalUserId);
-  if (status === "destroyed") select = select.where("state", "=", "destroyed");
-  else if (status !== undefined) {
+  if (status !== undefined) {
+    const wanted = [status].flat();
     // `destroyed_at is null` lets the query use the index of live sessions.
-    select = select
-      .where("destroyed_at", "is", null)
-      .where((row) =>
-        row.or([
-          row("state", "in", statesShownAs(status)),
-          row.and([row("state", "=", "destroying"), row("paused_at", status === "paused" ? "is not" : "is", null)]),
+    if (!wanted.includes("destroyed")) select = select.where("destroyed_at", "is", null);
+    select = select.where((row) =>
+      row.or(
+        wanted.flatMap((one) => [
+          row("state", "in", statesShownAs(one)),
+          ...(one === "destroyed"
+            ? []
+            : [row.and([row("state", "=", "destroying"), row("paused_at", one === "paused" ? "is not" : "is", null)])]),
         ]),
-      );
+      ),
+    );
   }
-  return pageOf(select, after, limit).execute();
+  return pageOf(select, after, limit, filter.order).execute();
 }
 
-// Newest first.
-export function pageOf<Row>(sessions: SelectQueryBuilder<Tables, "sessions", Row>, after: ListPosition | undefined, limit: number) {
-  const page = sessions.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit);
+export function pageOf<Row>(
+  sessions: SelectQueryBuilder<Tables, "sessions", Row>,
+  after: ListPosition | undefined,
+  limit: number,
+  order: "asc" | "desc" = "desc",
+) {
+  const page = sessions.orderBy("created_at", order).orderBy("id", order).limit(limit);
   if (!after) return page;
   const { createdAt, id } = after;
+  const beyond = order === "desc" ? "<" : ">";
   return page
-    .where("created_at", "<=", createdAt)
-    .where((row) => row.or([row("created_at", "<", createdAt), row("id", "<", id as SessionId)]));
+    .where("created_at", `${beyond}=`, createdAt)
+    .where((row) => row.or([row("created_at", beyond, createdAt), row("id", beyond, id as SessionId)]));
 }
 
 // `destroying` is shown as what the session was, so the query asks for it separately.

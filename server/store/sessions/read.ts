@@ -122,6 +122,12 @@ export async function runningAmong(db: Db, sandboxIds: readonly SandboxId[]): Pr
   return found;
 }
 
+// The sandboxes of partners whose programs may run right now.
+export async function runningSandboxes(db: Db): Promise<SandboxId[]> {
+  const query = db.selectFrom("sessions").select("sandbox_id").where("partner_id", "is not", null).where("state", "in", ACTIVE);
+  return (await query.execute()).map(({ sandbox_id }) => sandbox_id);
+}
+
 // The sandboxes among these that have a session, in whatever state.
 export async function ownedAmong(db: Db, sandboxIds: readonly SandboxId[]): Promise<Set<SandboxId>> {
   const found = new Set<SandboxId>();
