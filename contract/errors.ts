@@ -75,6 +75,7 @@ export const ERRORS = {
   headers_too_large: { status: 431, retryable: false, message: "The request's headers are too large" },
   internal: { status: 500, retryable: true, message: "Something went wrong on our side" },
   sandbox_failed: { status: 500, retryable: true, message: "The sandbox could not be started" },
+  not_supported: { status: 501, retryable: false, message: "Berth does not support this" },
   snapshots_unsupported: { status: 501, retryable: false, message: "The storage of this server cannot take snapshots" },
   sandbox_unreachable: { status: 502, retryable: true, message: "The sandbox does not answer" },
   capacity_reached: {

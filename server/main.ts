@@ -9,6 +9,7 @@ import { openDriver } from "./drivers/index.ts";
 import { createUpstreamDial } from "./egress/dial-upstream.ts";
 import { openEgress } from "./egress/open-egress.ts";
 import { createFeed } from "./events/feed.ts";
+import { createE2b } from "./facades/e2b/e2b.ts";
 import { openWebhooks } from "./events/webhooks/open-webhooks.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/access/launch-ticket.ts";
@@ -56,7 +57,7 @@ import { hasPartners } from "./store/partners/partners.ts";
 import { createSettingsStore } from "./store/partners/user-settings.ts";
 import { hasSupportVisit } from "./store/session-logs/openings.ts";
 import { countByState, readQuotaUse } from "./store/sessions/count.ts";
-import { runningAmong } from "./store/sessions/read.ts";
+import { runningAmong, runningSandboxes } from "./store/sessions/read.ts";
 import { isAtSite } from "./store/sessions/session.ts";
 import { readViewBySandbox } from "./store/sessions/view.ts";
 import { readBacklog } from "./store/webhooks/backlog.ts";
@@ -202,6 +203,30 @@ export async function startServer(
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
   const isTrustedProxy = createProxyTrust(config.trustedProxies);
   const localPartner = isForThisMachine(config, baseUrl) ? DEMO_PARTNER : null;
+  const previewDomain = previewDomainOf(config, baseUrl);
+  const volumes = createVolumes({
+    store,
+    driver,
+    site,
+    clock,
+    limits: { volumes: config.maxVolumes, volumesMb: config.maxVolumesGb * 1024 },
+  });
+  const hasE2b = config.facades === "e2b" || (config.facades === "auto" && isForThisMachine(config, baseUrl));
+  const e2b = hasE2b
+    ? createE2b({
+        sessions,
+        snapshots,
+        volumes,
+        templates,
+        hibernate: sessionServices.hibernate,
+        running: () => runningSandboxes(store.db),
+        readStats: (session) => (session.host === site.host ? readNow(sandboxMeter, session) : Promise.resolve(null)),
+        secrets,
+        previewDomain,
+        clock,
+        log,
+      })
+    : null;
   const gateway = createGateway({
     sessions,
     findPartner: (id) => readPartner(store, id),
@@ -221,7 +246,8 @@ export async function startServer(
     clock,
     log,
     baseUrl,
-    previewDomain: previewDomainOf(config, baseUrl),
+    previewDomain,
+    ...(e2b && { facade: { open: e2b.facade, guests: e2b.guests } }),
     maxShareHours: config.maxShareHours,
     appFolder: WEB_FOLDER,
   });
@@ -245,7 +271,8 @@ export async function startServer(
       endpoints: webhooks.endpoints,
       ownKeys: createOwnKeys({ store, clock, onChange: keys.forget }),
       usage: createUsageReports({ store, clock, prices: config }),
-      volumes: createVolumes({ store, driver, site, clock, limits: { volumes: config.maxVolumes, volumesMb: config.maxVolumesGb * 1024 } }),
+      volumes,
+      ...(e2b && { addFacades: e2b.addRoutes }),
       templates,
       store,
       secrets,

@@ -12,9 +12,11 @@ import { createCookies } from "./access/cookie.ts";
 import type { LaunchDeps, OpeningRecorder } from "./access/launch.ts";
 import type { Tickets } from "./access/launch-ticket.ts";
 import { createSessionCache, type SessionCacheDeps } from "./access/session-cache.ts";
+import type { Facade, GatewayParts } from "./facade.ts";
 import { createAppFiles } from "./pages/app-files.ts";
 import { sendStatusPage, type PageName } from "./pages/status-pages.ts";
 import { createPreviewLinks } from "./preview/preview-link.ts";
+import type { PreviewGuests } from "./preview/preview-guests.ts";
 import { createPreview } from "./preview/preview.ts";
 import { createOutputLimit } from "../event-loop/output-limit.ts";
 import { createRecentHolders } from "../fairness/recent-holders.ts";
@@ -68,6 +70,8 @@ export interface GatewayDeps {
   maxShareHours: number;
   // The build output of the browser app.
   appFolder: string;
+  // Absent: there is none.
+  facade?: { open: (parts: GatewayParts) => Facade; guests: PreviewGuests };
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
@@ -105,14 +109,18 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl,
     previewDomain,
   });
-  const preview = createPreview({ previews, cookies, sessionCache, sessions, links, activity, outputLimit, sockets, baseUrl });
+  const guests = deps.facade?.guests;
+  const preview = createPreview({ previews, cookies, sessionCache, sessions, links, activity, outputLimit, sockets, baseUrl, guests });
+  const facade = deps.facade?.open({ sessionCache, sessions, links, activity, outputLimit, parseHost: previews.parseHost });
 
   const areas = {
     sandboxes: { name: "sandboxes", work: { name: "gateway sandboxes" }, ...sandboxes },
     workspace: { name: "workspace", work: { name: "gateway workspace" }, ...workspace },
     preview: { name: "preview", work: { name: "gateway preview" }, ...preview },
+    facade: facade && { name: "facade", work: { name: "gateway facade" }, ...facade },
   };
   const areaOf = (request: IncomingMessage) => {
+    if (areas.facade?.owns(request)) return areas.facade;
     if (previews.parseHost(request.headers.host)) return areas.preview;
     const match = AREA.exec(request.url ?? "");
     return match?.[1] === "sandboxes" ? areas.sandboxes : match ? areas.workspace : null;

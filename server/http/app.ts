@@ -1,4 +1,4 @@
-import { fastify } from "fastify";
+import { fastify, type FastifyInstance } from "fastify";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 import { MAX_BODY_BYTES } from "@berth/contract";
@@ -82,6 +82,8 @@ export interface AppDeps {
   turns?: FairTurns;
   // Whether X-Forwarded-For of this address names the caller. Absent: of none.
   isTrustedProxy?: (address: string) => boolean;
+  // Other products' APIs (server/facades/).
+  addFacades?: (app: FastifyInstance) => void;
   // The gateway: it handles its requests before the API sees them.
   mount?: Mount;
   // How long requests in flight may take when the server stops.
@@ -141,6 +143,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addUsageRoutes(app, deps);
   addVolumeRoutes(app, { ...deps, idempotency });
   addStartPage(app, deps);
+  deps.addFacades?.(app);
   if (deps.console) addConsole(app, deps, deps.console);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
   await app.ready();

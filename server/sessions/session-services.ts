@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
+import { findOwnSession } from "./find-session.ts";
 import type { TimeoutAction } from "@berth/contract";
 import { SECOND } from "../clock.ts";
 import type { MachineDisk } from "../disk-space.ts";
@@ -53,6 +54,8 @@ export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
   snapshots: Snapshots;
   runs: Runs;
+  // Ends the programs of a paused session now, instead of later.
+  hibernate(partnerId: string, id: string): Promise<void>;
   // Callers report every use of a session here.
   activity: Pick<Activity, "note" | "begin">;
   reconcile: Reconcile;
@@ -217,6 +220,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     sessions,
     snapshots,
     runs,
+    hibernate: async (partnerId, id) => steps.run(await findOwnSession(store.db, partnerId, id), "hibernate"),
     activity,
     reconcile,
     pool,

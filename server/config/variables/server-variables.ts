@@ -66,6 +66,12 @@ export const SERVER_VARIABLES = {
     default: 6000,
     help: "API requests per minute for each API key. `0` means no limit. `berth partner` can set another limit for one partner.",
   }),
+  facades: variable<"auto" | "e2b" | "none">({
+    name: "BERTH_FACADES",
+    kind: oneOf("auto", "e2b", "none"),
+    default: "auto",
+    help: "Other products' APIs that the server speaks too: `e2b`, so that programs with E2B's SDKs work without a change (docs/e2b.md), or `none`. `auto` is `e2b` if only this machine can reach the server.",
+  }),
   metricsToken: variable<string | null>({
     name: "BERTH_METRICS_TOKEN",
     kind: matching(/^\S{16,}$/, "at least 16 characters without spaces"),

@@ -53,6 +53,7 @@ export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestor
     toSandbox(request) {
       const headers = keep(request.headers);
       delete headers["sec-websocket-extensions"];
+      delete headers["e2b-traffic-access-token"];
       delete headers["cookie"];
       const cookie = cookies.strip(request.headers.cookie);
       const moved = Object.entries({ origin: headers["origin"], referer: headers["referer"] })

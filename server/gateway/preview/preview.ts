@@ -7,15 +7,16 @@ import { checkAccess } from "../access/browser-access.ts";
 import { frameAncestors, isMutation, isPageOpening, isPrefetch } from "../access/browser-policy.ts";
 import type { Cookies } from "../access/cookie.ts";
 import type { CachedSession, GatewayPartner, SessionCache } from "../access/session-cache.ts";
-import { wakeForPage, type Waker } from "../access/wake.ts";
+import { wake, wakeForPage, type Waker } from "../access/wake.ts";
 import { sendStatusPage } from "../pages/status-pages.ts";
 import { relayHttp } from "../relay/http-relay.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
 import { closeReasonFor, type SocketRelay } from "../relay/socket-relay.ts";
 import { requireHandshake } from "../relay/websocket-handshake.ts";
-import { relayRefusal } from "../requests/reply.ts";
+import { relayRefusal, sendJson } from "../requests/reply.ts";
 import { headerOf, splitUrl } from "../requests/request-parts.ts";
 import { isFramedPage, SCRIPT_PATH, scriptTagFor, sendScript } from "./address-report.ts";
+import type { PreviewGuests } from "./preview-guests.ts";
 import { createPreviewHeaders, type PreviewHeaders } from "./preview-headers.ts";
 import type { Handler } from "../requests/handler.ts";
 import { OPEN_PATH, type PreviewLinks, type PreviewTarget } from "./preview-link.ts";
@@ -31,6 +32,7 @@ export interface PreviewDeps {
   outputLimit: OutputLimit;
   sockets: Pick<SocketRelay, "relay">;
   baseUrl: string;
+  guests?: PreviewGuests | undefined;
 }
 
 export function createPreview(deps: PreviewDeps): Handler {
@@ -46,15 +48,18 @@ export function createPreview(deps: PreviewDeps): Handler {
     if (path === SCRIPT_PATH) return sendScript(response, appOrigin);
     if (path.startsWith("/.berth/")) return exchangeTicket(target, request, response);
     const access = await checkAccess(deps, request, target);
+    const guest = access.denied ? deps.guests?.admit(request, target, access.cached) : null;
+    if (guest && !guest.admitted) return sendJson(response, guest.status, guest.body);
     if (!access.cached) return sendStatusPage(response, "previewSignedOut", "*");
     const ancestors = ancestorsOf(access.cached.partner);
-    if (access.denied) return sendStatusPage(response, access.denied === "suspended" ? "suspended" : "previewSignedOut", ancestors);
-    const cached = await wakeIfOpened(access.cached, target, request);
+    if (access.denied && !guest)
+      return sendStatusPage(response, access.denied === "suspended" ? "suspended" : "previewSignedOut", ancestors);
+    const cached = guest ? await wake(deps.sessions, access.cached) : await wakeIfOpened(access.cached, target, request);
     if (cached === "full") return sendStatusPage(response, "noRoom", ancestors);
     if (cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", ancestors);
     if (cached.session.status === "paused")
       return sendStatusPage(response, mayWake(cached, target, request) ? "previewAsleep" : "previewPaused", ancestors);
-    if (isMutation(request) && !isFromSandbox(request, target)) throw new AppError("forbidden");
+    if (!guest && isMutation(request) && !isFromSandbox(request, target)) throw new AppError("forbidden");
     activity.note(cached.session);
     const headers = headersFor(target, cached.partner);
     const framed = isFramedPage(request);
@@ -64,7 +69,11 @@ export function createPreview(deps: PreviewDeps): Handler {
         response,
         sandboxId: target.sandboxId,
         path: daemonPathOf(request, target),
-        headers: { ...headers.toSandbox(request), ...(framed && { "accept-encoding": "identity" }) },
+        headers: {
+          ...headers.toSandbox(request),
+          ...(guest?.host !== undefined && { host: guest.host }),
+          ...(framed && { "accept-encoding": "identity" }),
+        },
         responseHeaders: (daemonHeaders) => headers.fromSandbox(daemonHeaders),
         ...(framed && { appendix: scriptTagFor }),
         intercept(daemonResponse) {
@@ -113,9 +122,11 @@ export function createPreview(deps: PreviewDeps): Handler {
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const target = targetOf(request);
     requireHandshake(request);
-    if (!isFromSandbox(request, target)) throw new AppError("forbidden");
     const { cached, denied } = await checkAccess(deps, request, target);
-    if (denied) throw new AppError("unauthorized");
+    const isAdmitted = (visit: CachedSession | null) => deps.guests?.admit(request, target, visit)?.admitted ?? false;
+    if (!cached || (denied && !isAdmitted(cached))) throw new AppError("unauthorized");
+    // A cookie is sent by other sites too.
+    if (!denied && !isFromSandbox(request, target)) throw new AppError("forbidden");
     if (closeReasonFor(cached)) throw new AppError("session_paused");
     activity.note(cached.session);
     await sockets.relay({
@@ -125,7 +136,10 @@ export function createPreview(deps: PreviewDeps): Handler {
       sandboxId: target.sandboxId,
       path: daemonPathOf(request, target),
       headers: headersFor(target, cached.partner).toSandbox(request),
-      isStillAllowed: async () => !(await checkAccess(deps, request, target)).denied,
+      isStillAllowed: async () => {
+        const now = await checkAccess(deps, request, target);
+        return !now.denied || isAdmitted(now.cached);
+      },
       refuse: ({ refused }) => relayRefusal(socket, refused?.status ?? 503, "{}"),
     });
   }

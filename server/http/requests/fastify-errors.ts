@@ -6,19 +6,20 @@ import { spanOf } from "../../tracing/span.ts";
 import { traceFields } from "../../tracing/trace-context.ts";
 import { bodyFault } from "./field-faults.ts";
 
-// The only place that turns errors of the partner API into replies.
+// Turns errors of the partner API into replies.
 export function replyWithError(log: Log, thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = toAppError(thrown);
-  if (error.status >= 500) {
-    const { id: requestId, routeOptions, raw } = request;
-    const trace = traceFields(spanOf(raw));
-    log.error("http.failed", { requestId, route: routeOptions.url, code: error.code, error: describe(thrown), ...trace });
-  }
+  if (error.status >= 500) logFailure(log, thrown, request);
   // Fastify would close the connection after a body that is too large, and a client that is still sending would see a reset
   // instead of the reply. Node reads and discards the rest of the body.
   if (error.code === "body_too_large") reply.removeHeader("connection");
   const { status, headers, body } = toErrorReply(error);
   return reply.code(status).headers(headers).send(body);
+}
+
+export function logFailure(log: Log, thrown: unknown, { id: requestId, routeOptions, raw }: FastifyRequest): void {
+  const { code } = toAppError(thrown);
+  log.error("http.failed", { requestId, route: routeOptions.url, code, error: describe(thrown), ...traceFields(spanOf(raw)) });
 }
 
 const FASTIFY_CODES: Record<string, () => AppError> = {
@@ -27,7 +28,7 @@ const FASTIFY_CODES: Record<string, () => AppError> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyFault("Its length does not match Content-Length"),
 };
 
-function toAppError(thrown: unknown): AppError {
+export function toAppError(thrown: unknown): AppError {
   if (isAppError(thrown)) return thrown;
   const { code = "" } = (thrown ?? {}) as Partial<FastifyError>;
   const known = FASTIFY_CODES[code];

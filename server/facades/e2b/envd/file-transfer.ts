@@ -1,0 +1,92 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { basename } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { Readable } from "node:stream";
+import { createGunzip, createGzip } from "node:zlib";
+import { AppError } from "@berth/contract";
+import type { WrittenFile } from "@berth/contract/daemon.ts";
+import { limitBytes } from "../../../forwarding/limit-bytes.ts";
+import { invalid, sendJson } from "./connect.ts";
+import type { DaemonCalls } from "./daemon-calls.ts";
+import { ATTRIBUTE_PREFIX } from "./filesystem-calls.ts";
+import { readMultipart } from "./multipart.ts";
+
+// Reads and writes the bytes of files, as E2B's `/files` does.
+
+const MAX_FILE_BYTES = 4 * 1024 ** 3;
+const METADATA_HEADER = "x-metadata-";
+const PASSED_ON = ["content-length", "content-range", "etag", "last-modified", "accept-ranges"];
+
+export async function sendFile(calls: DaemonCalls, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { range } = request.headers;
+  const file = await calls.open("GET", "/files/content", { query: { path }, headers: range === undefined ? {} : { range } });
+  const isEmpty = file.headers["content-length"] === "0";
+  const zips = request.headers["accept-encoding"] === "gzip" && file.status === 200 && !isEmpty;
+  const passed = PASSED_ON.filter((name) => file.headers[name] !== undefined && !(zips && name === "content-length"));
+  response.writeHead(file.status, {
+    ...Object.fromEntries(passed.map((name) => [name, file.headers[name]])),
+    "content-type": "application/octet-stream",
+    "content-disposition": `inline; filename*=UTF-8''${encodeURIComponent(basename(path))}`,
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox",
+    ...(zips && { "content-encoding": "gzip" }),
+  });
+  if (zips) await pipeline(file.body, createGzip({ level: 1 }), response);
+  else await pipeline(file.body, response);
+}
+
+interface Written {
+  name: string;
+  path: string;
+  type: "file";
+  metadata?: Record<string, string>;
+}
+
+// `path` is that of the query. Without it, the parts of a form name theirs.
+export async function receiveFiles(
+  calls: DaemonCalls,
+  path: string | null,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const metadata = metadataOf(request);
+  const type = request.headers["content-type"] ?? "";
+  const body = unpacked(request);
+  const written: Written[] = [];
+
+  async function write(to: string, content: Readable): Promise<void> {
+    if (to === "") throw invalid("path is required");
+    const attributes = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`${ATTRIBUTE_PREFIX}${key}`, value]));
+    const query = { path: to, ...(Object.keys(metadata).length > 0 && { attributes: JSON.stringify(attributes) }) };
+    const file = await calls.call<WrittenFile>("PUT", "/files/content", { query, body: content });
+    const name = basename(file.path);
+    written.push({ name, path: file.path, type: "file", ...(Object.keys(metadata).length > 0 && { metadata }) });
+  }
+
+  if (type.startsWith("multipart/form-data"))
+    await readMultipart(body, type, async (part) => {
+      if (part.isFile) await write(path ?? part.fileName, part.body);
+      else part.body.resume();
+    });
+  else if (type.startsWith("application/octet-stream")) await write(path ?? "", body);
+  else throw invalid("The content type must be multipart/form-data or application/octet-stream");
+  if (written.length === 0) throw invalid("The form has no part called file");
+  sendJson(response, 200, written);
+}
+
+function unpacked(request: IncomingMessage): Readable {
+  const tooLarge = () => new AppError("body_too_large", { message: `A file may have ${MAX_FILE_BYTES} bytes` });
+  const limit = { maxBytes: MAX_FILE_BYTES, tooLarge, cut: () => new AppError("bad_request", { message: "The upload was cut off" }) };
+  const encoding = request.headers["content-encoding"] ?? "identity";
+  if (encoding === "identity") return limitBytes(request, limit);
+  if (encoding !== "gzip") throw new AppError("unsupported_media_type", { message: `The encoding ${encoding} is not supported` });
+  const unzipped = createGunzip();
+  request.on("error", (error) => unzipped.destroy(error));
+  request.on("close", () => void (request.readableEnded || unzipped.destroy(limit.cut())));
+  return limitBytes(request.pipe(unzipped), limit);
+}
+
+function metadataOf({ headers }: IncomingMessage): Record<string, string> {
+  const found = Object.entries(headers).filter(([name]) => name.startsWith(METADATA_HEADER));
+  return Object.fromEntries(found.map(([name, value]) => [name.slice(METADATA_HEADER.length), String(value)]));
+}
