@@ -146,6 +146,8 @@ const pathParameter = (name: string, description: string) => ({
 const PARAMETERS = {
   sandboxId: pathParameter("sandboxId", "The `sandboxId` of the session."),
   processId: pathParameter("processId", "The identifier of the process."),
+  programId: pathParameter("programId", "The identifier of the program."),
+  watcherId: pathParameter("watcherId", "The identifier of the watcher."),
   terminalId: pathParameter("terminalId", "The identifier of the terminal."),
   conversationId: pathParameter("conversationId", "The identifier of the conversation."),
   imageId: pathParameter("imageId", "The identifier of the image."),
