@@ -4,8 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
 import { createWire, envelope, eventOf, zipped, type ProcessMessage, type Wire, type WireSandbox } from "./wire-client.ts";
 
-// The short form of `npm run e2b:matrix`.
-
 let berth: SharedBerth;
 let wire: Wire;
 let box: WireSandbox;
