@@ -1,3 +1,4 @@
+import type { RunSummary } from "./schemas/run.ts";
 import type { TimeoutAction } from "./schemas/session-rules.ts";
 import type { SessionStatus } from "./schemas/session.ts";
 import type { Snapshot } from "./schemas/snapshot.ts";
@@ -210,6 +211,22 @@ export interface ConsoleWebhook {
   pending: number;
   // Since when the first due delivery waits; null if none does.
   dueSince: string | null;
+}
+
+// All of them, in the order of a run's life.
+export const RUN_FILTERS = [
+  "queued",
+  "running",
+  "needs_input",
+  "succeeded",
+  "failed",
+  "interrupted",
+  "lost",
+] as const satisfies RunSummary["status"][];
+
+export interface ConsoleRun extends RunSummary {
+  partnerId: string;
+  externalUserId: string;
 }
 
 export interface ConsoleSnapshot extends Snapshot {

@@ -50,7 +50,8 @@ function defineTests(suite: BrowserSuite): void {
       token: { token },
     } = await runCliForJson<{ token: { token: string } }>(suite.berth, "console", "token", "--name", "Ada"));
     await runCliForJson(suite.berth, "partner", "create", "other", "--max-sessions", "5");
-    ada = await suite.berth.api.create({ externalUserId: HOSTILE, metadata: { note: HOSTILE }, autoStartAgent: false });
+    const run = { prompt: `Fix the failing test ${HOSTILE}`, permissions: "allow" };
+    ada = await suite.berth.api.create({ externalUserId: HOSTILE, metadata: { note: HOSTILE }, autoStartAgent: false, run });
     await useSession(suite, ada);
     opened = await openConsole(suite, "/console");
     page = opened.page;
@@ -151,6 +152,7 @@ function defineTests(suite: BrowserSuite): void {
     expect(await page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents()).toEqual([
       "Overview",
       "Sessions",
+      "Runs",
       "Keys and usage",
       "Snapshots",
       "Webhooks",
@@ -245,6 +247,7 @@ function defineTests(suite: BrowserSuite): void {
       sessions: ".table-row",
       [`sessions/${ada.sessionId}`]: ".timeline li",
       "partners/other": "td",
+      runs: "td",
       snapshots: "td",
       webhooks: ".page",
       templates: "td",
@@ -270,7 +273,7 @@ function defineTests(suite: BrowserSuite): void {
       if (path === "account") await lookAtDialog("Change origins and branding");
     }
     expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
-    expect(Object.keys(found)).toHaveLength(46);
+    expect(Object.keys(found)).toHaveLength(48);
   });
 
   test("a snapshot and a session are deleted after a question", async () => {
@@ -283,6 +286,7 @@ function defineTests(suite: BrowserSuite): void {
     await expectVisible(page.getByText("0 snapshots, 0 B"));
 
     await page.goto(`${suite.berth.url}/console/sessions/${ada.sessionId}`);
+    await expectVisible(page.getByRole("region", { name: "Runs" }).getByText(/^Fix the failing test/));
     const [openings, hosts] = [page.getByRole("region", { name: "Opened by" }), page.getByRole("region", { name: "Egress" })];
     await expectVisible(openings.getByText(/^Chrome \d+ on Linux$/));
     await expectVisible(openings.getByRole("cell", { name: "Ada Lovelace" }));

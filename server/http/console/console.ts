@@ -6,6 +6,7 @@ import { addConsolePage } from "./console-page.ts";
 import { overviewRoute, type OverviewDeps } from "./overview-route.ts";
 import { partnerChangeRoutes, type PartnerChangeDeps } from "./partners/partner-changes.ts";
 import { partnerRoutes, type PartnerRouteDeps } from "./partners/partner-routes.ts";
+import { runRoute } from "./sessions/run-route.ts";
 import { sessionRoutes, type SessionRouteDeps } from "./sessions/session-routes.ts";
 import { snapshotRoutes, type SnapshotRouteDeps } from "./sessions/snapshot-routes.ts";
 import { supportRoute, type SupportRouteDeps } from "./sessions/support-route.ts";
@@ -47,6 +48,7 @@ export const consoleRoutes = (deps: AllDeps): ConsoleRoute[] => [
   overviewRoute(deps),
   ...sessionRoutes(deps),
   supportRoute(deps),
+  runRoute(deps),
   ...snapshotRoutes(deps),
   ...partnerRoutes(deps),
   ...partnerChangeRoutes(deps),

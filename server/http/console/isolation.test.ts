@@ -9,6 +9,7 @@ import { appendAudit } from "../../store/partners/audit.ts";
 import { addEgressHosts } from "../../store/session-logs/egress-hosts.ts";
 import { insertOpenings } from "../../store/session-logs/openings.ts";
 import { insertSessionRow, sessionRow } from "../../store/testing/session-row.ts";
+import { insertRun } from "../../store/runs/write.ts";
 import { insertSnapshot } from "../../store/snapshots/write.ts";
 import { addUsage, dayOf } from "../../store/usage/days.ts";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
@@ -65,6 +66,8 @@ async function createOther(): Promise<string[]> {
   const snapshot = { sessionId: row.id, purpose: "keep", name: OTHER, template: "default" } as const;
   const lease = { owner: "server", untilMs: nowMs };
   await insertSnapshot(db, { id: snapshotId, partnerId: OTHER, ...snapshot, site: { driver: "oci", host: null }, lease, nowMs });
+  const run = { id: newId("run", nowMs), partnerId: OTHER, sessionId: row.id, externalUserId: OTHER, request: { prompt: OTHER }, nowMs };
+  await insertRun(db, run);
   const owner = { session_id: row.id, partner_id: OTHER, external_user_id: OTHER, template: "default" };
   await addUsage(db, [{ ...owner, day: dayOf(nowMs), running_ms: 987_654_000 }]);
   const webhook = (await app.call("POST", "/api/b2b/webhooks", { key, body: { url: `http://127.0.0.1:1/${OTHER}` } })).json as {
@@ -79,7 +82,11 @@ async function createOther(): Promise<string[]> {
 function urlsOf(path: string): string[] {
   const filled = path.replace(":deliveryId", otherIds[2]!);
   const urls = filled.includes(":id") ? otherIds.map((id) => filled.replace(":id", id)) : [filled];
-  const queries = [`?partner=${OTHER}&search=${OTHER}&status=all`, ...(path === "/sessions" ? ["", `?ids=${otherIds[0]}`] : [])];
+  const queries = [
+    `?partner=${OTHER}&search=${OTHER}&status=all`,
+    ...(path === "/sessions" ? ["", `?ids=${otherIds[0]}`] : []),
+    ...(path === "/runs" ? ["", `?sessionId=${otherIds[0]}&user=${OTHER}`] : []),
+  ];
   return urls.flatMap((url) => queries.map((query) => url + query));
 }
 
@@ -107,6 +114,8 @@ test("the same calls show an operator the other partner's data", async () => {
     `/sessions/${session}/egress`,
     "/partners",
     `/keys?partner=${OTHER}`,
+    "/runs",
+    `/runs?sessionId=${session}&user=${OTHER}&partner=${OTHER}`,
     "/snapshots",
     "/webhooks",
     `/webhooks/${webhook}/deliveries`,

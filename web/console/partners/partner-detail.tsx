@@ -31,6 +31,10 @@ export function PartnerDetail({ id }: { id: string }) {
       <div className="head">
         <h1>{partner?.name ?? id}</h1>
         {partner && <Mark tint={partner.state === "active" ? "good" : "warn"}>{partner.state}</Mark>}
+        <span className="grow" />
+        <Link to={["runs"]} query={viewer.kind === "operator" ? { partner: id } : {}}>
+          Runs
+        </Link>
       </div>
       <Failure message={error} />
       {partner && (

@@ -7,6 +7,7 @@ import { Failure } from "../parts/failure.tsx";
 import { dateTime, duration, relative } from "../parts/format.ts";
 import { Link } from "../parts/link.tsx";
 import { Status } from "../parts/status.tsx";
+import { SessionRuns } from "../runs/session-runs.tsx";
 import { SessionActions } from "./session-actions.tsx";
 import { EgressList } from "./egress-list.tsx";
 import { OpeningList } from "./opening-list.tsx";
@@ -40,6 +41,7 @@ export function SessionDetail({ id }: { id: string }) {
         <>
           <SessionFacts session={session} />
           <SessionUse session={session} />
+          <SessionRuns sessionId={id} />
           <OpeningList sessionId={id} />
           <EgressList sessionId={id} />
           <Timeline session={session} />

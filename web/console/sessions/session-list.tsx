@@ -1,9 +1,10 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useRef } from "react";
 import { STATUS_FILTERS } from "@berth/contract/console.ts";
 import { useConsole } from "../connection/context.ts";
 import { replaceQuery, useLocation } from "../connection/location.ts";
 import { Failure } from "../parts/failure.tsx";
 import { count } from "../parts/format.ts";
+import { TextFilter } from "../parts/text-filter.tsx";
 import { SessionTable } from "./session-table.tsx";
 import { useSessionRows } from "./use-session-rows.ts";
 
@@ -70,41 +71,5 @@ export function SessionList() {
         onEnd={loadMore}
       />
     </div>
-  );
-}
-
-const TYPING_MS = 250;
-
-// The filter changes when the typing stops for a moment, because each change reads from the server.
-function TextFilter({
-  label,
-  placeholder,
-  value,
-  onChange,
-}: {
-  label: string;
-  placeholder: string;
-  value: string;
-  onChange: (text: string) => void;
-}) {
-  const [text, setText] = useState(value);
-  const apply = useRef(onChange);
-  apply.current = onChange;
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => apply.current(text), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text, value]);
-  return (
-    <input
-      className="field"
-      type="search"
-      aria-label={label}
-      placeholder={placeholder}
-      spellCheck={false}
-      value={text}
-      onChange={(event) => setText(event.target.value)}
-    />
   );
 }

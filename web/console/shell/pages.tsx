@@ -3,6 +3,7 @@ import type { ViewerKind } from "@berth/contract/console.ts";
 import { OverviewPage } from "../overview/overview-page.tsx";
 import { AccountPage } from "../partners/partner-detail.tsx";
 import { PartnersPage } from "../partners/partners-page.tsx";
+import { RunsPage } from "../runs/runs-page.tsx";
 import { SessionsPage } from "../sessions/sessions-page.tsx";
 import { SnapshotsPage } from "../snapshots/snapshots-page.tsx";
 import { AuditPage } from "../system/audit-page.tsx";
@@ -22,6 +23,7 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   { name: "", title: "Overview", Content: OverviewPage },
   { name: "sessions", title: "Sessions", Content: SessionsPage },
+  { name: "runs", title: "Runs", Content: RunsPage },
   { name: "partners", title: "Partners", Content: PartnersPage, only: "operator" },
   { name: "account", title: "Keys and usage", Content: AccountPage, only: "partner" },
   { name: "snapshots", title: "Snapshots", Content: SnapshotsPage },
