@@ -8,6 +8,7 @@ import { silentLog } from "../../server/log.ts";
 import type { SessionState } from "../../server/store/sessions/session.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
 import type { Berth } from "../support/servers/berth.ts";
+import { findRunFaults } from "./check-runs.ts";
 import { findSnapshotLeftovers } from "./check-snapshots.ts";
 import { checkUsage } from "./check-usage.ts";
 import type { KeyRing } from "./key-ring.ts";
@@ -41,6 +42,7 @@ export async function judge(berth: Berth, ledger: Ledger, keys: KeyRing): Promis
   for (const entry of entries) violations.push(...(await checkSession(berth, entry)));
   violations.push(...(await checkEvents(store, entries)), ...(await ledger.retry(berth.api)), ...(await keys.check(berth)));
   violations.push(...(await checkProcesses(store, entries)));
+  violations.push(...(await settled(() => findRunFaults(store, entries))));
   violations.push(...(await checkUsage(store)));
   violations.push(...(await checkPool(store, config, elapsedMs)));
   return { violations, settledMs };
@@ -108,6 +110,11 @@ async function checkProcesses(store: Store, entries: Entry[]): Promise<string[]>
       }),
     );
   };
+  return settled(find);
+}
+
+// What is still wrong after a while.
+async function settled(find: () => Promise<string[]>): Promise<string[]> {
   const endMs = performance.now() + SETTLE_TIMEOUT_MS;
   for (;;) {
     const wrong = await find();

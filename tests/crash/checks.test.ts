@@ -5,9 +5,10 @@ import { openStore, type Store } from "../../server/store/open.ts";
 import type { Api } from "../support/servers/api.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { judge } from "./check.ts";
+import { findRunFaults } from "./check-runs.ts";
 import { checkUsage } from "./check-usage.ts";
 import { createKeyRing } from "./key-ring.ts";
-import { createLedger } from "./ledger.ts";
+import { createLedger, type Entry } from "./ledger.ts";
 
 // A check that cannot fail proves nothing, so each test damages the state behind the server's back and expects a violation.
 let berth: Berth;
@@ -69,6 +70,19 @@ test("time that is counted twice is a violation", async () => {
   expect(await checkUsage(store)).toEqual([expect.stringMatching(`^${sessionId}: the events say`)]);
   // The next test expects no violation.
   await store.db.deleteFrom("events").where("session_id", "=", sessionId).execute();
+});
+
+test("a run that is lost, or whose end is not reported, is a violation", async () => {
+  const ledger = createLedger(firstChoice);
+  await ledger.useRun(berth.api);
+  const [{ runs, sessionId }] = ledger.entries() as [Entry];
+  await expect.poll(() => findRunFaults(store, ledger.entries())).toEqual([]);
+  await store.db.deleteFrom("events").where("session_id", "=", sessionId).where("type", "=", "run.finished").execute();
+  expect(await findRunFaults(store, ledger.entries())).toEqual([
+    `${sessionId}: the run ${runs[0]!} is failed, and its end was reported 0 times`,
+  ]);
+  await store.db.deleteFrom("runs").execute();
+  expect(await findRunFaults(store, ledger.entries())).toEqual([`the run ${runs[0]!} is lost`]);
 });
 
 test("a pool above its limit is a violation", async () => {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Session, SessionList, SessionStatus, Volume } from "@berth/contract";
+import type { RunStarted, Session, SessionList, SessionStatus, Volume } from "@berth/contract";
 import type { Process } from "@berth/contract/daemon/processes.ts";
 import type { Api } from "../support/servers/api.ts";
 import type { ImageWorld } from "./images.ts";
@@ -17,6 +17,8 @@ export interface Ledger {
   useSource(api: Api): Promise<void>;
   // Starts a process in a new session.
   useProcess(api: Api): Promise<void>;
+  // Starts a run in a new session.
+  useRun(api: Api): Promise<void>;
   // Creates a session whose repository names an image, and waits until its setup is over.
   useImage(api: Api): Promise<void>;
   // Retries every create without a response, like a partner, and reports those that made a second session.
@@ -36,6 +38,9 @@ export interface Entry {
   events: string[];
   // The processes that were started. The end of each must be exactly one event.
   processes: string[];
+  // The runs that were started, with a key for each that got no response. Each must end, and its end must be exactly one event.
+  runs: string[];
+  unansweredRuns: string[];
   // Whether a call is running. A session has one call at a time, so that none conflicts.
   busy: boolean;
 }
@@ -109,6 +114,21 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
     await alone(entry, () => run(api, entry));
   }
 
+  async function useRun(api: Api): Promise<void> {
+    const entry = await create(api);
+    await alone(entry, () => startRun(api, entry));
+  }
+
+  // The sandboxes of this suite have no agent, so it fails, after the daemon has accepted it.
+  async function startRun(api: Api, entry: Entry, key: string = randomUUID()): Promise<void> {
+    if (!entry.unansweredRuns.includes(key)) entry.unansweredRuns.push(key);
+    const path = `/api/b2b/sessions/${entry.sessionId}/runs`;
+    const answer = await api.call("POST", path, { prompt: key, permissions: "allow" }, { "idempotency-key": key });
+    if (answer.status !== 201) throw new Error(`the start of a run answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    entry.unansweredRuns = entry.unansweredRuns.filter((one) => one !== key);
+    entry.runs.push((answer.body as RunStarted).runId);
+  }
+
   async function useImage(api: Api): Promise<void> {
     if (!images) throw new Error("the sandboxes of this run have no images");
     const entry = await create(api, images.create);
@@ -143,6 +163,8 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
         faults.push(`the retried create ${name} answered ${answer.status}, and there are ${data.length} sessions of it`);
       else enter(answer.body, sources.get(name)?.files);
     }
+    for (const entry of entries.filter(({ allowed }) => allowed.has("running")))
+      for (const key of entry.unansweredRuns) await startRun(api, entry, key);
     return [...faults, ...(await snapshots.check(api))];
   }
 
@@ -155,6 +177,8 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
       files: new Map([...files].map(([name, record]) => [name, { ...record, perhaps: [...record.perhaps] }])),
       events: ["session.created"],
       processes: [],
+      runs: [],
+      unansweredRuns: [],
       busy: false,
     };
     entries.push(entry);
@@ -208,6 +232,7 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
     useVolume,
     useSource,
     useProcess,
+    useRun,
     useImage,
     entries: () => entries,
     async act(api) {
@@ -217,7 +242,8 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
       if (dice < 0.2 || (!running && !paused)) return hasRoom() ? void (await create(api)) : undefined;
       if (dice < 0.35) return snapshot(api, running ?? paused!);
       if (dice < 0.5 && running) return alone(running, () => write(api, running));
-      if (dice < 0.55 && running) return alone(running, () => run(api, running));
+      if (dice < 0.53 && running) return alone(running, () => run(api, running));
+      if (dice < 0.56 && running) return alone(running, () => startRun(api, running));
       if (dice < 0.7 && running) return alone(running, () => move(api, running, "POST", "/pause", "paused", "session.paused"));
       if (dice < 0.8 && paused) return alone(paused, () => wake(api, paused));
       if (dice < 0.9 && paused) return alone(paused, () => move(api, paused, "POST", "/resume", "running", "session.resumed"));

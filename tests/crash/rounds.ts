@@ -49,6 +49,9 @@ export const FAIL_POINTS = [
   "setup.begun",
   "setup.source_recorded",
   "outbox.recorded",
+  "run.accepted",
+  "run.delivered",
+  "run.recorded",
   "volume.deleting",
   "volume.removed",
   "snapshot.begun",
@@ -135,6 +138,7 @@ function actFor(point: string, ledger: Ledger): Ledger["act"] {
   if (point.startsWith("volume.")) return ledger.useVolume;
   if (point.startsWith("setup.")) return ledger.useSource;
   if (point.startsWith("outbox.")) return ledger.useProcess;
+  if (point.startsWith("run.")) return ledger.useRun;
   return point.startsWith("rebuild") ? ledger.useImage : ledger.act;
 }
 
