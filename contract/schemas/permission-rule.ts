@@ -5,6 +5,7 @@ import Type, { type Static } from "typebox";
 const Path = Type.String({
   minLength: 1,
   maxLength: 1000,
+  pattern: "^(?!/)(?!(.*/)?\\.\\.(/|$))",
   description: "A glob, relative to the workspace. `*` does not match a slash, `**` does.",
 });
 const Command = Type.String({

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { ID_BODY } from "../ids.ts";
 import { IMAGE_PATTERN } from "../matching/image-patterns.ts";
+import { PermissionRules } from "./permission-rule.ts";
 import { IDLE_TIMEOUT_RANGE } from "./session.ts";
 import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
 import { MAX_RELAYS, SetupCommand, TemplateRelay } from "./source.ts";
@@ -14,6 +15,10 @@ export const AgentSpec = Type.Object({
   env: Type.Record(Type.String(), Type.String(), { default: {} }),
   // The agent only starts if the template, the session's envVars or the model relay sets each of these variables.
   requiredEnv: Type.Array(Type.String(), { default: [] }),
+  // The modes in which it asks before it acts, the usual one first. Runs that ask or have rules need one.
+  askingModes: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })),
+  // Decide about its questions in all conversations, after the rules of a run. New conversations begin in the first of `askingModes`.
+  permissions: Type.Optional(PermissionRules),
 });
 export type AgentSpec = Static<typeof AgentSpec>;
 

@@ -22,6 +22,7 @@ import { createPromptQueue, type PromptQueue } from "./prompt-queue.ts";
 import { createElicitations } from "./questions/elicitations.ts";
 import { answerQuestion, parseAnswer } from "./questions/questions.ts";
 import { createRunner, type Runner } from "./program/runner.ts";
+import { isRestriction } from "./rules/decide.ts";
 import { prepareRun } from "./runs/prepare-run.ts";
 import { readPrompt } from "./runs/run-prompt.ts";
 import type { RunStore } from "./runs/run-store.ts";
@@ -157,6 +158,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     clean: model.hideAddresses,
     workspace,
     templateRules,
+    firstMode: () => (templateRules().some(isRestriction) ? (chooseAgent(environment)?.askingModes?.[0] ?? null) : null),
     onTurnEnd(thread, end) {
       lastWorkedMs = performance.now();
       publish({ type: "turn", conversationId: thread.live.head.id, ...end });

@@ -1,10 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { PermissionRule } from "@berth/contract/agent.ts";
+import type { RunQuestion } from "@berth/contract/daemon/runs.ts";
 import { AGENTS, type TestAgent } from "../../tests/support/agents/agents.ts";
 import { describeWith } from "../../tests/support/machine.ts";
 import { agentBecomes, agentState, openPanel } from "../testing/agent-panel.ts";
 import { runAgent } from "../testing/run-agent.ts";
+import { runsOf } from "../testing/runs.ts";
 
 // Runs the same tests with every agent that is installed on this machine.
 for (const agent of AGENTS) describeWith(agent.missing, agent.name, { timeout: 120_000 }, () => testAgent(agent));
@@ -192,6 +195,54 @@ function testAgent(agent: TestAgent): void {
     await expect.poll(() => isBusy(id)).toBe(false);
     expect(existsSync(join(running.daemon.workspace, "careful.txt"))).toBe(false);
     await panel.close();
+  });
+
+  test("works on a run: asks over the API, keeps its rules, takes a message, is interrupted, and stops at its limits", async () => {
+    // The daemon counts what goes through the relay of the server.
+    await startAgentSession({ extra: { OPENAI_BASE_URL: `${running.model.url}/model/openai/v1` } });
+    const { start, becomes, call, get } = runsOf(() => running.daemon);
+    const exists = (name: string) => existsSync(join(running.daemon.workspace, name));
+    const write = (name: string) => agent.write(join(running.daemon.workspace, name), "x\n");
+    running.model.script = [write("asked.txt"), { say: "Written." }];
+    const id = await start({ prompt: "Write asked.txt" });
+    const { waitsFor } = await becomes(id, "needs_input");
+    expect(waitsFor).toMatchObject([{ kind: "permission", tool: { kind: "edit" } }]);
+    expect(exists("asked.txt")).toBe(false);
+    const { itemId, options } = waitsFor[0] as RunQuestion;
+    await call(id, "answer", { itemId, optionId: options.find(({ kind }) => kind === "allow_once")!.id });
+    await call(id, "messages", { id: "m1", prompt: "Once more" });
+    const done = await becomes(id, "succeeded");
+    expect(done).toMatchObject({ text: "Done.", files: [{ path: "asked.txt", kind: "added" }], turns: 3, waitsFor: [] });
+    expect(done.tokens!.input).toBeGreaterThan(300);
+    expect(exists("asked.txt")).toBe(true);
+
+    const permissions: PermissionRule[] = [
+      { tool: "edit", path: "src/**", allow: true },
+      { tool: "shell", command: "echo *", allow: true },
+      { tool: "*", allow: false },
+    ];
+    running.model.script = [
+      write("src/allowed.txt"),
+      write("denied.txt"),
+      agent.shell("echo fine"),
+      agent.shell("echo x > sneaky.txt"),
+      agent.shell("echo x; touch sneaky.txt"),
+      { say: "Tried." },
+    ];
+    const ruled = await becomes(await start({ prompt: "Try", permissions }), "succeeded");
+    expect(ruled.text).toBe("Tried.");
+    expect(["src/allowed.txt", "denied.txt", "sneaky.txt"].map(exists)).toEqual([true, false, false]);
+
+    running.model.script = [{ sayAndHang: "Let me think" }];
+    const interrupted = await start({ prompt: "Think", permissions: "allow" });
+    await expect.poll(async () => (await get(interrupted)).text).toBe("Let me think");
+    expect(await idleMs()).toBe(0);
+    await call(interrupted, "interrupt");
+    expect(await becomes(interrupted, "interrupted")).toMatchObject({ reason: "requested" });
+
+    running.model.script = [agent.shell("true"), agent.shell("true"), agent.shell("true"), { say: "Never." }];
+    const limited = await becomes(await start({ prompt: "Go on", permissions: "allow", maxTurns: 2 }), "interrupted");
+    expect(limited).toMatchObject({ reason: "max_turns", turns: 2 });
   });
 
   test("has downloaded no packages", () => {

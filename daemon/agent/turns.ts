@@ -41,6 +41,8 @@ export interface TurnsDeps {
   workspace: string;
   // The rules for all conversations.
   templateRules: () => PermissionRule[];
+  // In which mode a new conversation begins. null: the agent decides.
+  firstMode: () => string | null;
   onTurnEnd: (thread: Thread, end: TurnEnd) => void;
 }
 
@@ -48,7 +50,8 @@ const CANCEL_TIMEOUT_MS = 10_000;
 const CANCEL_INTERVAL_MS = 500;
 const EXIT_REPORT_MS = 1000;
 
-export function createTurns({ runner, sessions, checkpoints, images, clean, workspace, templateRules, onTurnEnd }: TurnsDeps): Turns {
+export function createTurns(deps: TurnsDeps): Turns {
+  const { runner, sessions, checkpoints, images, clean, workspace, templateRules, firstMode, onTurnEnd } = deps;
   const inProgress = new Set<Turn>();
   return { prompt, cancel, interrupt, ask, prepare };
 
@@ -133,7 +136,11 @@ export function createTurns({ runner, sessions, checkpoints, images, clean, work
 
   async function openSession(thread: Thread) {
     const connection = await runner.connect();
+    const isNew = thread.sessionId === null;
     await sessions.open(thread, connection);
+    const mode = firstMode();
+    const isOffered = thread.live.head.modes?.available.some(({ id }) => id === mode);
+    if (isNew && mode !== null && isOffered) await sessions.setMode(thread, connection, mode);
     return connection;
   }
 

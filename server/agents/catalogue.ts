@@ -11,6 +11,8 @@ export const KNOWN_AGENTS: Readonly<Record<KnownAgent, AgentSpec>> = {
     // Sandboxes have no keyring, and their users have not agreed to telemetry.
     env: { GOOSE_DISABLE_KEYRING: "1", GOOSE_TELEMETRY_OFF: "1", GOOSE_TELEMETRY_ENABLED: "false" },
     requiredEnv: ["GOOSE_PROVIDER", "GOOSE_MODEL"],
+    // In the second one it uses no tools.
+    askingModes: ["approve", "chat"],
   },
   opencode: {
     command: "opencode",
@@ -38,10 +40,10 @@ export const KNOWN_AGENTS: Readonly<Record<KnownAgent, AgentSpec>> = {
 export type GivenAgent = string | (Partial<AgentSpec> & Pick<AgentSpec, "command">);
 
 export function completeAgent(given: GivenAgent): AgentSpec {
-  const { command, args, env, requiredEnv } = typeof given === "string" ? { command: given } : given;
+  const { command, env, ...own } = typeof given === "string" ? { command: given } : given;
   const name = knownAgent(command);
   const known = name === undefined ? { args: [], env: {}, requiredEnv: [] } : KNOWN_AGENTS[name];
-  return { command, args: args ?? known.args, env: { ...known.env, ...env }, requiredEnv: requiredEnv ?? known.requiredEnv };
+  return { ...known, ...own, command, env: { ...known.env, ...env } };
 }
 
 // Compares only the name of the program, not its folder.

@@ -58,6 +58,18 @@ describe("the model settings of an agent", () => {
     expect(JSON.stringify(config)).not.toContain("127.0.0.1");
   });
 
+  test("opencode gets a mode in which it asks about everything and has no subagents, if the configuration is ours", () => {
+    const own = { ...KNOWN_AGENTS.opencode, permissions: [{ tool: "fetch", allow: false } as const] };
+    const { askingModes, permissions, env } = withModelSettings(own, RELAY.openai);
+    expect([askingModes, permissions?.map(({ tool }) => tool)]).toEqual([["ask"], ["fetch", "read", "search"]]);
+    expect(JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? "")).toMatchObject({ agent: { ask: { permission: { "*": "ask", task: "deny" } } } });
+    expect(withModelSettings(KNOWN_AGENTS.opencode, { ...RELAY.openai, OPENCODE_CONFIG: "/x" }).askingModes).toBeUndefined();
+    expect(completeAgent({ command: "/usr/bin/goose", permissions: [] })).toMatchObject({
+      askingModes: ["approve", "chat"],
+      permissions: [],
+    });
+  });
+
   test("opencode gets Anthropic's address with the version", () => {
     expect(opencodeWith(RELAY.anthropic).config).toMatchObject({
       model: "anthropic/claude-x",

@@ -29,10 +29,17 @@ function opencode(agent: AgentSpec, env: Record<string, string>): AgentSpec {
   if (env.OPENCODE_CONFIG) return replaceRequired([]);
   const { provider, name, missing } = modelOf(env);
   if (name === undefined || missing.length > 0) return replaceRequired(missing);
-  return { ...agent, env: { ...agent.env, [CONFIG]: JSON.stringify(opencodeConfig(provider, name, env)) } };
+  return {
+    ...agent,
+    env: { ...agent.env, [CONFIG]: JSON.stringify(opencodeConfig(provider, name, env)) },
+    askingModes: agent.askingModes ?? [ASK],
+    // It asks about everything in that mode, so that rules can deny everything.
+    permissions: [...(agent.permissions ?? []), { tool: "read", allow: true }, { tool: "search", allow: true }],
+  };
 }
 
 const CONFIG = "OPENCODE_CONFIG_CONTENT";
+const ASK = "ask";
 
 interface SessionModel {
   provider: "openai" | "anthropic";
@@ -78,9 +85,18 @@ function opencodeConfig(provider: SessionModel["provider"], name: string, env: R
     share: "disabled",
     autoupdate: false,
     snapshot: false,
-    agent: { title: { disable: true } },
+    agent: { title: { disable: true }, [ASK]: ASKING_AGENT },
+    // After a refused permission the model tries something else. Otherwise the turn would end as if all were done.
+    experimental: { continue_loop_on_deny: true },
   };
 }
+
+// opencode calls its modes agents, and none of them asks by default. Its subagents would act without asking.
+const ASKING_AGENT = {
+  mode: "primary",
+  description: "Works like build, but asks before it acts.",
+  permission: { "*": "ask", todowrite: "allow", todoread: "allow", task: "deny" },
+};
 
 function baseUrl(provider: SessionModel["provider"], env: Record<string, string>): { baseURL: string } {
   if (provider === "openai") return { baseURL: env.OPENAI_BASE_URL ? "{env:OPENAI_BASE_URL}" : "https://api.openai.com/v1" };

@@ -36,3 +36,7 @@ function denies({ path, command }: PermissionRule, { commands, files }: ToolFact
     ? "unknown"
     : files.some(({ named, real }) => [named, real].some((each) => each !== null && pattern.test(each)));
 }
+
+// Whether the agent must ask, so that the rule means something. Agents read without asking.
+export const isRestriction = ({ tool, path, allow }: PermissionRule): boolean =>
+  !allow || path !== undefined || (tool !== "read" && tool !== "search");

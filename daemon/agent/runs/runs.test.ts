@@ -191,7 +191,7 @@ describe("permissions of a run", () => {
   ];
 
   test("are answered by its rules, then by those of the template, and the rest asks", async () => {
-    await startAgent({ permissions: [{ tool: "shell", command: "ls*", allow: true }] }, relayed());
+    await startAgent({ permissions: [{ tool: "shell", command: "ls*", allow: true }], askingModes: ["code"] }, relayed());
     const answerTo = async (command: string) => {
       const id = await start({ prompt: `/ask ${command}`, permissions: rules });
       await expect.poll(async () => (await get(id)).status).toMatch(/needs_input|succeeded/);
@@ -200,6 +200,14 @@ describe("permissions of a run", () => {
       if (status === "needs_input") await becomes(id, "interrupted");
       return status === "needs_input" ? { text: "asks", conversationId } : { text, conversationId };
     };
+    // Every new conversation begins in the mode in which the agent asks.
+    const panel = await openPanel(daemon);
+    panel.send({ type: "prompt", requestId: "1", text: "Hi" });
+    await expect
+      .poll(() => panel.items().flatMap((item) => (item.kind === "assistant" ? item.text : [])))
+      .toEqual(["Hi (mode code, model small, parts text)"]);
+    await panel.close();
+    await startAgent({ permissions: [{ tool: "shell", command: "ls*", allow: true }] }, relayed());
     expect((await answerTo("npm test -- --run")).text).toBe("The answer is allow_once.");
     expect((await answerTo("rm -rf ~")).text).toBe("The answer is reject_once.");
     expect((await answerTo("ls -l")).text).toBe("The answer is allow_once.");
