@@ -12,7 +12,8 @@ export function listNames(folder: string): string[] {
 // The text of a small file, such as one of /proc, whose process can end at any time; "" if it cannot be read.
 export function readText(file: string): string {
   try {
-    return readFileSync(file, "latin1");
+    // Node reads this encoding much faster than others.
+    return readFileSync(file, "utf8");
   } catch {
     return "";
   }

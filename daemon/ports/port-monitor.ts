@@ -34,11 +34,15 @@ export interface PortMonitorDeps {
 }
 
 const POLL_MS = 1000;
+// A socket without an owner belongs to another sandbox on the same network, or its program has just started and is not there yet.
+const MAX_LOOKS = 5;
 
 export function createPortMonitor({ home, hiddenPorts, hiddenPids, expected, onChange }: PortMonitorDeps): PortMonitor {
   let last: PortList = { ports: [] };
   let timer: NodeJS.Timeout | null = null;
   const owners = new Map<string, Owner>();
+  // How often the owner of a socket was not found.
+  const looks = new Map<string, number>();
 
   return {
     get last() {
@@ -68,8 +72,11 @@ export function createPortMonitor({ home, hiddenPorts, hiddenPids, expected, onC
   async function find(): Promise<OwnedPort[]> {
     const sockets = await listeningSockets();
     for (const [inode, { pid }] of owners) if (!sockets.has(inode) || hasEnded(pid)) owners.delete(inode);
+    for (const inode of looks.keys()) if (!sockets.has(inode) || owners.has(inode)) looks.delete(inode);
     // Cache the owner of each socket, because walking all processes is expensive.
-    if ([...sockets.keys()].some((inode) => !owners.has(inode))) await findOwners(sockets, owners, home);
+    const unknown = [...sockets.keys()].filter((inode) => !owners.has(inode) && (looks.get(inode) ?? 0) < MAX_LOOKS);
+    if (unknown.length > 0) await findOwners(sockets, owners, home);
+    for (const inode of unknown) looks.set(inode, (looks.get(inode) ?? 0) + 1);
     const found = new Map<number, OwnedPort>();
     for (const [inode, port] of sockets) {
       const owner = owners.get(inode);

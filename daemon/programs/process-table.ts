@@ -26,11 +26,14 @@ export function listProcesses(): ListedProcess[] {
 // The variables that the process was started with, as one text; empty if they cannot be read.
 export const readEnvironment = (pid: number): string => readText(`/proc/${pid}/environ`);
 
+// Those that are read, after the name.
+const FIELDS = 22;
+
 // null if there is no such process.
 export function readProcess(pid: number): ListedProcess | null {
   const stat = readText(`/proc/${pid}/stat`);
   // The name of the program is in parentheses and can contain anything.
-  const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ", FIELDS);
   // A zombie has ended already.
   if (stat === "" || state === "Z" || state === "X") return null;
   const number = (index: number) => Number(fields[index]);

@@ -8,9 +8,7 @@ const MAX_COMMAND_BYTES = 4096;
 
 // The name of the program that a process runs; null if it has ended, and where there is no /proc.
 export function programName(pid: number): string | null {
-  const name = Buffer.from(readText(`/proc/${pid}/comm`), "latin1")
-    .toString()
-    .trim();
+  const name = readText(`/proc/${pid}/comm`).trim();
   return (name === NODE_THREAD && basename(readCommand(pid)[0] ?? "")) || name || null;
 }
 
