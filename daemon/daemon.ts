@@ -38,6 +38,7 @@ import { processRoutes } from "./processes/process-routes.ts";
 import { programRoutes } from "./program-list/program-list.ts";
 import { runningPrograms, stopProgram } from "./programs/program.ts";
 import type { StartedProgram } from "./programs/started-program.ts";
+import { stopGroup } from "./programs/stop-group.ts";
 import { findRoutes } from "./search/find.ts";
 import { searchRoutes } from "./search/search.ts";
 import { openSetupFiles } from "./setup/setup-files.ts";
@@ -169,9 +170,15 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   };
 
   function startedPrograms(): StartedProgram[] {
-    const agents = agent
-      .pids()
-      .map((pid): StartedProgram => ({ kind: "agent", title: agent.state.name ?? "Agent", pid, stop: agent.stop }));
+    const { name, status } = agent.state;
+    const agents = agent.pids().map((pid): StartedProgram => {
+      const stop = () => {
+        agent.stop();
+        // An agent that has not answered yet would go on until its start fails.
+        if (status === "starting") stopGroup(pid);
+      };
+      return { kind: "agent", title: name ?? "Agent", pid, stop };
+    });
     const commands = runningPrograms().flatMap((program): StartedProgram[] => {
       const { pid, spawnargs } = program;
       return pid === undefined ? [] : [{ kind: "command", title: spawnargs, pid, stop: () => stopProgram(program) }];

@@ -1,6 +1,8 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { once } from "node:events";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type AgentState, CLOSE } from "@berth/contract/daemon.ts";
 import type { Process, StartProcess } from "@berth/contract/daemon/processes.ts";
 import type { Program, ProgramList } from "@berth/contract/daemon/programs.ts";
 import { ROLE_HEADER } from "@berth/contract/visitor.ts";
@@ -94,6 +96,24 @@ test("a command of exec is listed while it runs, and can be stopped", async () =
   let text = "";
   for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) text += chunk;
   expect(JSON.parse(text)).toEqual({ type: "exit", code: null, signal: "SIGTERM" });
+});
+
+test("the agent and a language server are listed, and do not start again by themselves after a stop", async () => {
+  const agent = { command: "/bin/sh", args: ["-c", "sleep 100"], env: {}, requiredEnv: [] };
+  await daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent, autoStartAgent: true } });
+  const server = join(daemon.workspace, "node_modules/.bin/typescript-language-server");
+  mkdirSync(dirname(server), { recursive: true });
+  writeFileSync(server, "#!/bin/sh\nsleep 100\n", { mode: 0o755 });
+  const socket = daemon.connect("/languages/typescript");
+  await once(socket, "message");
+  const kinds = async () => (await list()).programs.filter(({ kind }) => kind === "agent" || kind === "language");
+  await expect.poll(async () => (await kinds()).map(({ kind }) => kind)).toEqual(["agent", "language"]);
+  const closed = once(socket, "close");
+  for (const { id } of await kinds()) expect((await stop(id)).status).toBe(202);
+  // The browser connects again when a person uses the language.
+  expect((await closed)[0]).toBe(CLOSE.languageServerIdle);
+  await expect.poll(kinds).toEqual([]);
+  expect((await daemon.fetch<AgentState>("/agent")).json.status).toBe("stopped");
 });
 
 test("names and command lines of any length and content become one line", async () => {
