@@ -54,6 +54,12 @@ describeOnSharedServer("the agent panel", (suite) => {
     await expectVisible(panel.getByText("The answer is allow_once."));
     await panel.getByRole("button", { name: "Ask again before running commands" }).click();
     await expectGone(panel.getByText("Allowed without asking"));
+    // The rules of the template answer, and are shown.
+    await say("/ask rm -rf three");
+    await expectVisible(panel.getByText("The answer is reject_once."));
+    await expectVisible(panel.getByText("Denied by a rule."));
+    await panel.getByText("2 rules decide about permissions").click();
+    await expectVisible(panel.getByRole("list", { name: "Rules" }).getByText("ls*"));
     expect(await seriousFaults(page)).toEqual([]);
 
     await panel.getByRole("button", { name: "/model /limited" }).click();

@@ -7,6 +7,7 @@ import { Choices } from "./choices.tsx";
 import { EditingNote } from "./editing-note.tsx";
 import { MessageBox } from "./message-box.tsx";
 import { AllowedTools, QueueList } from "./queue-list.tsx";
+import { RuleList } from "./rule-list.tsx";
 import { scaleImage } from "./scale-image.ts";
 import { describeUsage } from "./usage.ts";
 
@@ -60,6 +61,7 @@ export function Composer({ disabled }: { disabled: boolean }) {
           {refusal}
         </p>
       )}
+      {conversation && <RuleList conversation={conversation} />}
       {conversation && <AllowedTools conversation={conversation} />}
       {conversation && <QueueList conversation={conversation} />}
       <EditingNote onCancel={cancelEditing} />

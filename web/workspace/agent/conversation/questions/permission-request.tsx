@@ -30,14 +30,17 @@ export function PermissionRequest({ conversationId, item }: { conversationId: st
           ))}
         </div>
       ) : (
-        <p className="muted">
-          {outcome.type === "cancelled"
-            ? "Not answered. The turn was cancelled."
-            : `Answered: ${humanize(options.find(({ id }) => id === outcome.optionId)?.name ?? outcome.optionId)}`}
-        </p>
+        <p className="muted">{answerText(item, outcome)}</p>
       )}
     </div>
   );
+}
+
+function answerText({ options, byRule }: PermissionItem, outcome: NonNullable<PermissionItem["outcome"]>): string {
+  if (outcome.type === "cancelled") return byRule ? "Denied by a rule." : "Not answered. The turn was cancelled.";
+  const option = options.find(({ id }) => id === outcome.optionId);
+  if (byRule) return option?.kind.startsWith("allow") ? "Allowed by a rule." : "Denied by a rule.";
+  return `Answered: ${humanize(option?.name ?? outcome.optionId)}`;
 }
 
 // The most common answer comes first, whatever order the agent sends.
