@@ -33,7 +33,7 @@ let model: ModelServer;
 
 async function scriptedModel(resources: AsyncDisposableStack): Promise<Record<string, string>> {
   model = resources.use(await startModelServer());
-  return modelSettings(model);
+  return { ...modelSettings(model), ...(await serverSettings(agent, resources)) };
 }
 
 describeInBrowser(

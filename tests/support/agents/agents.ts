@@ -91,13 +91,13 @@ export const otherAgents: readonly TestAgent[] = AGENTS.filter((agent) => agent 
 // unless BERTH_TEST_AGENTS=all.
 export const runsEveryTest = (agent: TestAgent): boolean => agent === preferredAgent || process.env["BERTH_TEST_AGENTS"] === "all";
 
-// Settings of a server whose default template has this agent. The preferred agent needs none.
+// Settings of a server whose default template has this agent.
 export async function serverSettings(agent: TestAgent, resources: AsyncDisposableStack): Promise<Record<string, string>> {
-  if (agent === preferredAgent) return {};
   const folder = resources.use(await mkdtempDisposable(join(tmpdir(), "berth-templates-")));
   // A sandbox's weight follows from `cpus`. With the default, an agent that needs seconds of processor time to start gets
   // almost none of it while other tests run.
-  await writeFile(join(folder.path, "templates.yaml"), `default: { agent: ${agent.name}, cpus: 8 }\n`);
+  const choice = agent === preferredAgent ? "" : `agent: ${agent.name}, `;
+  await writeFile(join(folder.path, "templates.yaml"), `default: { ${choice}cpus: 8 }\n`);
   return { BERTH_TEMPLATES: join(folder.path, "templates.yaml") };
 }
 
