@@ -20,7 +20,7 @@ describeWith([machine.root, await machine.oci()], "a host whose disk runs full",
   let disk: SmallDisk;
   let berth: Berth;
   beforeAll(async () => {
-    disk = mountSmallDisk(1024);
+    disk = mountSmallDisk(512);
     // Paused sessions release their disks at once, so that a resume reads what really is in the image.
     berth = await startBerth({ BERTH_DRIVER: "oci", BERTH_DATA_DIR: join(disk.folder, "data"), BERTH_HIBERNATE_AFTER: "0" });
   });
@@ -138,8 +138,8 @@ describeWith([machine.root, await machine.oci()], "a host whose disk runs full",
 
   test("a sandbox that fills the disk itself is paused before that, and goes on when there is space", async () => {
     const hungry = await berth.api.create();
-    disk.fill(200 * MiB);
-    expect(await exec(hungry, "(yes | head -c 240M > big; sync; echo $? > done) > /dev/null 2>&1 &")).toMatchObject({ status: 200 });
+    disk.fill(100 * MiB);
+    expect(await exec(hungry, "(yes | head -c 120M > big; sync; echo $? > done) > /dev/null 2>&1 &")).toMatchObject({ status: 200 });
     await expect.poll(() => read(hungry)).toMatchObject({ status: "paused", stopReason: "disk_full" });
     expect(disk.freeBytes()).toBeGreaterThan(0);
     await free();
@@ -147,7 +147,7 @@ describeWith([machine.root, await machine.oci()], "a host whose disk runs full",
     await expect.poll(async () => String(await berth.api.readFile(hungry.sandboxId, "done"))).toBe("0\n");
     await hibernate(hungry);
     await resume(hungry);
-    expect((await berth.api.exec(hungry.sandboxId, "yes | head -c 240M | cmp - big && echo same")).stdout).toBe("same\n");
+    expect((await berth.api.exec(hungry.sandboxId, "yes | head -c 120M | cmp - big && echo same")).stdout).toBe("same\n");
     await destroy(hungry);
   });
 
