@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { newId, type SandboxId, type Session } from "@berth/contract";
 import { systemClock } from "../../server/clock.ts";
+import { createAccess } from "../../server/facades/e2b/access.ts";
 import { issueKey } from "../../server/keys/keys.ts";
 import { createPartner } from "../../server/keys/partners.ts";
 import { silentLog } from "../../server/log.ts";
@@ -41,6 +42,8 @@ export interface BerthWorld extends World {
   // The cookie of a browser in the workspace of `gateway`, and the query of its launch URL.
   readonly cookie: string;
   readonly launchQuery: string;
+  // The token of the sandbox of `gateway` for E2B's API.
+  readonly e2bToken: string;
   // A browser that opens the preview of a port of the sandbox of `daemon`.
   readonly preview: { host: string; cookie: string };
 }
@@ -107,7 +110,8 @@ export async function openBerthWorld(): Promise<BerthWorld> {
   }
   const { cookie, launchQuery } = await signIn(berth, sessions.gateway);
   const preview = await openPreview(berth, sessions.daemon);
-  const modelTokens = createSandboxTokens(createSecrets([Buffer.from(masterKey, "hex")]), "model");
+  const secrets = createSecrets([Buffer.from(masterKey, "hex")]);
+  const modelTokens = createSandboxTokens(secrets, "model");
   const idle: Socket[] = [];
   opening.defer(() => idle.forEach((socket) => socket.destroy()));
   const moved = opening.move();
@@ -124,6 +128,7 @@ export async function openBerthWorld(): Promise<BerthWorld> {
     modelToken: (role) => modelTokens.issue(sessions[role].sandboxId as SandboxId),
     cookie,
     launchQuery,
+    e2bToken: createAccess(secrets).tokenOf("access", sessions.gateway.sandboxId as SandboxId),
     preview,
     egressSocket: (role) => join(berth.dataDir, "egress", sessions[role].sandboxId, "proxy.sock"),
     get isDown() {

@@ -42,7 +42,7 @@ export function createE2b(deps: E2bDeps): E2b {
   const signers = createSignerSearch({ access, running: deps.running, clock });
   return {
     addRoutes: (app) => addControlRoutes(app, { ...deps, format }),
-    facade: (parts) => createEnvd({ access, signers, clock }, parts),
+    facade: (parts) => createEnvd({ access, signers, clock, log: deps.log }, parts),
     guests: createGuests(access),
   };
 }

@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { discardUnreadBody } from "@berth/contract/forwarding.ts";
 import type { Clock } from "../../../clock.ts";
 import type { Facade, GatewayParts } from "../../../gateway/facade.ts";
 import { notRunningError } from "../../../gateway/access/session-cache.ts";
 import { wake } from "../../../gateway/access/wake.ts";
 import { headerOf, splitUrl } from "../../../gateway/requests/request-parts.ts";
+import { describeError } from "../../../faults/describe-error.ts";
+import type { Log } from "../../../log.ts";
 import type { SessionView } from "../../../sessions/sessions.ts";
 import type { Access, SignedUrl } from "../access.ts";
 import { toE2bError, unsupported } from "../errors.ts";
@@ -23,6 +25,7 @@ export interface EnvdDeps {
   access: Access;
   signers: SignerSearch;
   clock: Clock;
+  log: Log;
 }
 
 export const ENVD_PATH = "/e2b/envd";
@@ -41,7 +44,7 @@ const STREAMS: Record<string, (body: Json, call: StreamCall) => Promise<void>> =
   "/filesystem.Filesystem/WatchDir": watchDir,
 };
 
-export function createEnvd({ access, signers, clock }: EnvdDeps, parts: GatewayParts): Facade {
+export function createEnvd({ access, signers, clock, log }: EnvdDeps, parts: GatewayParts): Facade {
   const { sessionCache, sessions, links, activity, outputLimit, parseHost } = parts;
 
   // The path of E2B's daemon that the request is for; null if it is for something else.
@@ -123,6 +126,8 @@ export function createEnvd({ access, signers, clock }: EnvdDeps, parts: GatewayP
       try {
         await handle(request, response, path);
       } catch (error) {
+        // Without the query, which has the signature.
+        if (!isAppError(error) && !(error instanceof SandboxMissing)) log.error("e2b.failed", { path, error: describeError(error) });
         replyWithError(error, path, response);
       } finally {
         discardUnreadBody(request);

@@ -58,7 +58,7 @@ export async function receiveFiles(
     if (to === "") throw invalid("path is required");
     const attributes = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`${ATTRIBUTE_PREFIX}${key}`, value]));
     const query = { path: to, ...(Object.keys(metadata).length > 0 && { attributes: JSON.stringify(attributes) }) };
-    const file = await calls.call<WrittenFile>("PUT", "/files/content", { query, body: content });
+    const file = await calls.read<WrittenFile>("PUT", "/files/content", { path: "string" }, { query, body: content });
     const name = basename(file.path);
     written.push({ name, path: file.path, type: "file", ...(Object.keys(metadata).length > 0 && { metadata }) });
   }

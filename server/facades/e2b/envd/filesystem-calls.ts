@@ -12,6 +12,8 @@ export const ATTRIBUTE_PREFIX = "user.e2b.";
 
 type Unary = (body: Json, calls: DaemonCalls) => Promise<object>;
 
+const DETAILS = { name: "string", path: "string", type: "string", size: "number", modifiedAtMs: "number", mode: "number" } as const;
+const CHANGE = { type: "string", path: "string" } as const;
 const MAX_LINE_LENGTH = 64 * 1024;
 
 export const FILESYSTEM_CALLS: Record<string, Unary> = {
@@ -21,7 +23,7 @@ export const FILESYSTEM_CALLS: Record<string, Unary> = {
     const depth = (body["depth"] as number | undefined) ?? 1;
     if (!Number.isInteger(depth) || depth < 0) throw invalid("depth should be at least one");
     const query = { path: pathOf(body), depth: String(Math.max(1, depth)), attributes: ATTRIBUTE_PREFIX };
-    const { entries } = await calls.call<FileTree>("GET", "/files/tree", { query });
+    const { entries } = await calls.read<FileTree>("GET", "/files/tree", { entries: [DETAILS] }, { query });
     return { entries: entries.map(toEntry) };
   },
 
@@ -45,7 +47,7 @@ export const FILESYSTEM_CALLS: Record<string, Unary> = {
   },
 
   async CreateWatcher(body, calls) {
-    const { id } = await calls.call<Watcher>("POST", "/files/watchers", { query: watchQuery(body) });
+    const { id } = await calls.read<Watcher>("POST", "/files/watchers", { id: "string" }, { query: watchQuery(body) });
     // The daemon knows nothing of entries, so that the id says whether the caller wants them, and of which folder.
     const suffix = body["includeEntry"] === true ? `.${Buffer.from(pathOf(body)).toString("base64url")}` : "";
     return { watcherId: `${id}${suffix}` };
@@ -53,7 +55,7 @@ export const FILESYSTEM_CALLS: Record<string, Unary> = {
 
   async GetWatcherEvents(body, calls) {
     const { id, folder } = parseWatcher(body);
-    const { events } = await calls.call<WatcherEvents>("GET", `/files/watchers/${id}`);
+    const { events } = await calls.read<WatcherEvents>("GET", `/files/watchers/${id}`, { events: [CHANGE] });
     const messages = [];
     for (const event of events) messages.push(await toEvent(event, folder, calls));
     return { events: messages };
@@ -94,7 +96,7 @@ async function toEvent({ type, path }: WatchedChange, folder: string | null, cal
 }
 
 async function stat(calls: DaemonCalls, path: string) {
-  return toEntry(await calls.call<FileDetails>("GET", "/files/stat", { query: { path, attributes: ATTRIBUTE_PREFIX } }));
+  return toEntry(await calls.read<FileDetails>("GET", "/files/stat", DETAILS, { query: { path, attributes: ATTRIBUTE_PREFIX } }));
 }
 
 const TYPES: Record<FileDetails["type"], string> = {
@@ -113,10 +115,13 @@ const toEntry = ({ name, path, type, size, modifiedAtMs, mode, owner, group, tar
   permissions: permissionsOf(type, mode, target !== undefined),
   owner,
   group,
-  modifiedTime: new Date(modifiedAtMs).toISOString(),
+  modifiedTime: new Date(Math.max(0, Math.min(modifiedAtMs, MAX_TIME_MS))).toISOString(),
   ...(target !== undefined && { symlinkTarget: target }),
   metadata: attributes ?? {},
 });
+
+// The last one that a Timestamp can have.
+const MAX_TIME_MS = Date.UTC(9999, 11, 31);
 
 // As `ls -l` writes them, with Go's letter for a link.
 function permissionsOf(type: FileDetails["type"], mode: number, isLink: boolean): string {

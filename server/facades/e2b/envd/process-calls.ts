@@ -18,6 +18,7 @@ export interface StreamCall {
   admitBytes: (bytes: number) => Promise<void>;
 }
 
+const PROCESS = { id: "string", pid: "number", outputBytes: "number", cwd: "string" } as const;
 const MAX_LINE_LENGTH = 256 * 1024;
 const MAX_TIMEOUT_MS = 24 * 3600 * 1000;
 
@@ -41,8 +42,8 @@ export async function startProcess(body: Json, call: StreamCall): Promise<void> 
 
 // Follows a process, from now on.
 export async function connectProcess(body: Json, call: StreamCall): Promise<void> {
-  const process = await call.calls.call<Process>("GET", pathOf(body));
-  const events = await call.calls.open("GET", `/processes/${process.id}/events`, {
+  const process = await call.calls.read<Process>("GET", pathOf(body), PROCESS);
+  const events = await call.calls.open("GET", `/processes/${encodeURIComponent(process.id)}/events`, {
     query: { encoding: "base64" },
     headers: { "last-event-id": String(process.outputBytes) },
   });
@@ -108,7 +109,7 @@ type Unary = (body: Json, calls: DaemonCalls) => Promise<object>;
 
 export const PROCESS_CALLS: Record<string, Unary> = {
   async List(_body, calls) {
-    const { processes } = await calls.call<{ processes: Process[] }>("GET", "/processes");
+    const { processes } = await calls.read<{ processes: Process[] }>("GET", "/processes", { processes: [PROCESS] });
     const running = processes.filter(({ status }) => status === "running");
     return {
       processes: running.map(({ pid, name, command, cwd }) => {

@@ -1,0 +1,74 @@
+// `npm run e2b:matrix`: installs the pinned versions of E2B's SDK into temporary folders, runs the journeys with each of them on a server
+// of its own, and writes the matrix of docs/e2b.md.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { JOURNEYS } from "./journeys.ts";
+
+// The newest of the newest four minor versions.
+const VERSIONS = ["2.51.0", "2.50.0", "2.49.1", "2.46.1"];
+const GUIDE = join(import.meta.dirname, "../../docs/e2b.md");
+const [BEGIN, END] = ["<!-- matrix -->", "<!-- end of matrix -->"];
+
+interface Result {
+  feature: string;
+  // null: it works.
+  fault: string | null;
+}
+
+await using berth = await startBerth({ BERTH_POOL_SIZE: "2" });
+const columns = new Map<string, Result[]>();
+for (const version of VERSIONS) {
+  const results = await runVersion(berth, version);
+  columns.set(version, results);
+  for (const { feature, fault } of results)
+    console.log(`${version}  ${fault === null ? "works" : "FAILS"}  ${feature}${fault === null ? "" : `: ${fault}`}`);
+}
+const rows = JOURNEYS.map(({ feature }) => [feature, ...VERSIONS.map((version) => cellOf(columns.get(version) ?? [], feature))]);
+const table = [["journey", ...VERSIONS], VERSIONS.map(() => "---").concat("---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+writeGuide(table.join("\n"));
+process.exitCode = rows.some((cells) => cells.includes("fails")) ? 1 : 0;
+
+async function runVersion({ url, key }: Berth, version: string): Promise<Result[]> {
+  const folder = mkdtempSync(join(tmpdir(), "berth-e2b-"));
+  try {
+    execFileSync("npm", ["install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", `e2b@${version}`], {
+      stdio: "ignore",
+    });
+    const env = {
+      ...process.env,
+      E2B_API_KEY: key,
+      E2B_API_URL: `${url}/e2b`,
+      E2B_SANDBOX_URL: `${url}/e2b/envd`,
+      E2B_VALIDATE_API_KEY: "false",
+    };
+    const module = join(folder, "node_modules/e2b/dist/index.mjs");
+    const running = spawn(process.execPath, [join(import.meta.dirname, "run-journeys.ts"), module], {
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let output = "";
+    running.stdout.on("data", (chunk) => (output += String(chunk)));
+    await once(running, "close");
+    return output
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line) as Result);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function cellOf(results: Result[], feature: string): string {
+  return results.find((result) => result.feature === feature)?.fault === null ? "works" : "fails";
+}
+
+function writeGuide(text: string): void {
+  const guide = readFileSync(GUIDE, "utf8");
+  const [from, to] = [guide.indexOf(BEGIN), guide.indexOf(END)];
+  if (from < 0 || to < from) throw new Error(`${GUIDE} has no place for the matrix`);
+  writeFileSync(GUIDE, `${guide.slice(0, from + BEGIN.length)}\n\n${text}\n\n${guide.slice(to)}`);
+}
