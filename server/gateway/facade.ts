@@ -20,4 +20,6 @@ export interface GatewayParts {
   activity: Pick<Activity, "note" | "begin">;
   outputLimit: OutputLimit;
   parseHost: PreviewLinks["parseHost"];
+  // The address of the caller, behind proxies that are trusted.
+  addressOf: (request: IncomingMessage) => string;
 }

@@ -111,7 +111,15 @@ export function createGateway(deps: GatewayDeps): Gateway {
   });
   const guests = deps.facade?.guests;
   const preview = createPreview({ previews, cookies, sessionCache, sessions, links, activity, outputLimit, sockets, baseUrl, guests });
-  const facade = deps.facade?.open({ sessionCache, sessions, links, activity, outputLimit, parseHost: previews.parseHost });
+  const facade = deps.facade?.open({
+    sessionCache,
+    sessions,
+    links,
+    activity,
+    outputLimit,
+    parseHost: previews.parseHost,
+    addressOf: deps.addressOf,
+  });
 
   const areas = {
     sandboxes: { name: "sandboxes", work: { name: "gateway sandboxes" }, ...sandboxes },

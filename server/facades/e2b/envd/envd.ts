@@ -45,7 +45,7 @@ const STREAMS: Record<string, (body: Json, call: StreamCall) => Promise<void>> =
 };
 
 export function createEnvd({ access, signers, clock, log }: EnvdDeps, parts: GatewayParts): Facade {
-  const { sessionCache, sessions, links, activity, outputLimit, parseHost } = parts;
+  const { sessionCache, sessions, links, activity, outputLimit, parseHost, addressOf } = parts;
 
   // The path of E2B's daemon that the request is for; null if it is for something else.
   function pathOf(request: IncomingMessage): string | null {
@@ -63,7 +63,7 @@ export function createEnvd({ access, signers, clock, log }: EnvdDeps, parts: Gat
     const signed = path === "/files" && token === undefined ? signedUrlOf(request) : null;
     if (signed) {
       if (Number(signed.expiration ?? Infinity) * 1000 < clock.now()) throw unauthorized("signature is already expired");
-      const sandboxId = named === undefined ? await signers.find(signed) : isSigner(named, signed) ? named : null;
+      const sandboxId = named === undefined ? await signers.find(signed, addressOf(request)) : isSigner(named, signed) ? named : null;
       if (!sandboxId) throw unauthorized("invalid signature");
       return sandboxId;
     }
