@@ -71,8 +71,8 @@ export function createAgentRoutes(deps: AgentRoutesDeps): AgentRoutes {
       if (!agent) deps.onStateChange(resting);
       const failed = (error: unknown) => console.error("The agent could not be loaded:", error);
       if (environment.request.autoStartAgent && resting.status === "stopped") load().then((loaded) => loaded.start(), failed);
-      // Those that were stopped before they began.
-      if (runs.countOpen() > 0) load().then((loaded) => loaded.runs.resume(), failed);
+      // Those that were stopped before they began. A stop may also have been called off.
+      if (agent || runs.countOpen() > 0) load().then((loaded) => loaded.runs.resume(), failed);
     },
     save: () => agent?.save(),
     noteSave: (path) => agent?.noteSave(path),
