@@ -6,6 +6,8 @@ import type { Question, QuestionAnswer } from "./questions.ts";
 
 // GET    /agent                       AgentState (daemon.ts)
 // POST   /agent/start, /agent/stop    AgentState
+// POST   /agent/sign-in               {methodId}, one of AgentState.signIn -> 201 {terminalId}. The agent starts again when a person has
+//                                     signed in there
 // GET    /agent/conversations         {conversations: Conversation[]}, the most recently used first
 // GET    /agent/conversations/{id}    {conversation, items}
 // DELETE /agent/conversations/{id}    204

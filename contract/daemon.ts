@@ -193,7 +193,7 @@ export interface AgentState {
   status:
     | "none" // the template has no agent
     | "unavailable" // no agent's program is installed in the sandbox; `message` names them
-    | "unconfigured" // `missing` names the variables to set
+    | "unconfigured" // `missing` names the variables to set, and `signIn` the ways to sign in
     | "stopped" // POST /agent/start starts it
     | "starting"
     | "ready"
@@ -203,6 +203,14 @@ export interface AgentState {
   message?: string;
   // With `ready`: whether prompts can have images.
   acceptsImages?: boolean;
+  // With `unconfigured`: how a person can sign in, in a terminal that POST /agent/sign-in opens.
+  signIn?: AgentSignIn[];
+}
+
+export interface AgentSignIn {
+  id: string;
+  name: string;
+  description?: string;
 }
 
 // The WebSocket close codes of the daemon and the gateway that the workspace understands.

@@ -123,6 +123,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     environment,
     workspace,
     folder: join(BERTH_HOME, ".berth/agent"),
+    runInTerminal: terminals.run,
     onStateChange: (state) => events.send({ type: "agent", agent: state }),
     runs,
     pauses,

@@ -89,6 +89,8 @@ export interface AgentState {
   message?: string;
   // With `ready`: whether prompts in the workspace can have images.
   acceptsImages?: boolean;
+  // With `unconfigured`: how a person can sign in, in the workspace.
+  signIn?: { id: string; name: string; description?: string }[];
 }
 
 export interface PromptOptions {

@@ -7,6 +7,8 @@ import {
   OpenConversation,
   PromptRequest,
   QuestionAnswer,
+  SignInRequest,
+  SignInTerminal,
   StoredImage,
 } from "../schemas/sandbox/sandbox-agent.ts";
 import { route, type Route } from "./route.ts";
@@ -41,6 +43,17 @@ export const AGENT_ROUTES = {
     description: "Stops the agent and cancels its turns. The conversations are kept.",
     success: { status: 200, description: "The state.", schema: AgentState },
     errors: [],
+  }),
+  signInAgent: route({
+    method: "POST",
+    path: `${AGENT}/sign-in`,
+    tag: "Agent",
+    summary: "Sign in to the agent",
+    description:
+      "Opens a terminal with the sign-in program of an agent that asks for it (`signIn` of its state). A person completes it there; then the agent starts again.",
+    body: { schema: SignInRequest, required: true },
+    success: { status: 201, description: "The terminal is open.", schema: SignInTerminal },
+    errors: ["bad_request", "not_found", "too_many", "busy", "too_large"],
   }),
   promptAgent: route({
     method: "POST",

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -5,6 +6,7 @@ import type { AgentCommand } from "@berth/contract/agent.ts";
 import type { StartRequest } from "@berth/contract/daemon-internal.ts";
 import { agentBecomes, agentState, openPanel, startSession } from "../testing/agent-panel.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
+import { startScripted } from "../testing/scripted-agent.ts";
 import { readScriptedAgent } from "../../tests/support/agents/scripted-agent.ts";
 
 let daemon: TestDaemon;
@@ -181,5 +183,40 @@ describe("the agent", () => {
     panel.send({ type: "rename", conversationId, title: "  Three files " });
     await expect.poll(() => head()).toMatchObject({ title: "Three files", renamed: true });
     await panel.close();
+  });
+
+  test("opens a terminal for the sign-in that it asks for, and starts again when that has succeeded", async () => {
+    const { panel, prompt } = await startScripted(daemon, "signed-out");
+    await prompt("Hello");
+    await panel.turnEnds();
+    await agentBecomes(daemon, "unconfigured");
+    expect(await agentState(daemon)).toEqual({
+      status: "unconfigured",
+      name: "node",
+      missing: ["SCRIPTED_KEY"],
+      message: "The agent requires a sign-in: Authentication required; or set SCRIPTED_KEY for this session",
+      signIn: [{ id: "login", name: "Log in", description: "With a code" }],
+    });
+    const signIn = async (methodId: string) =>
+      await daemon.fetch<{ terminalId: string }>("/agent/sign-in", { method: "POST", body: { methodId } });
+    expect((await signIn("browser")).status).toBe(404);
+    const type = async (line: string) => {
+      const [first, second] = await Promise.all([signIn("login"), signIn("login")]);
+      expect([first.status, second.json.terminalId]).toEqual([201, first.json.terminalId]);
+      const terminal = daemon.connect(`/terminals/${first.json.terminalId}`);
+      await once(terminal, "message");
+      terminal.send(Buffer.from(`${line}\r`));
+      terminal.terminate();
+    };
+    await type("wrong");
+    await expect.poll(async () => (await agentState(daemon)).message).toBe("The sign-in did not succeed. Try again.");
+    await type("1234");
+    await agentBecomes(daemon, "ready");
+    await panel.close();
+    const again = await openPanel(daemon);
+    again.send({ type: "prompt", requestId: "2", text: "Hello" });
+    await again.sees("assistant", ({ text }) => text === "Hello (mode ask, model small, parts text)");
+    expect((await signIn("login")).status).toBe(404);
+    await again.close();
   });
 });

@@ -6,6 +6,7 @@ import { AppError } from "@berth/contract/errors.ts";
 import { notFound } from "../http/errors.ts";
 import type { Environment } from "../programs/environment.ts";
 import { type AgentHandlers, messageOf, runningPids } from "./program/connection.ts";
+import type { Terminals } from "../terminals/terminals.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions.ts";
 import { chooseAgent, isModelFixed } from "./program/availability.ts";
@@ -54,7 +55,7 @@ export interface Agent {
   turns: Turns;
   runs: Runs;
   queue: PromptQueue;
-  runner: Pick<Runner, "connect">;
+  runner: Pick<Runner, "connect" | "signIn">;
   sessions: AgentSessions;
   images: ImageStore;
   restores: Restores;
@@ -76,6 +77,7 @@ export interface AgentDeps {
   workspace: WorkspaceFolder;
   // The folder for conversations.
   folder: string;
+  runInTerminal: Terminals["run"];
   onStateChange: (state: AgentState) => void;
   // The runs on disk, loaded.
   runs: RunStore;
@@ -84,7 +86,7 @@ export interface AgentDeps {
 const SAVE_AFTER_MS = 500;
 const MAX_CONVERSATIONS = 200;
 
-export function createAgent({ environment, workspace: files, folder, onStateChange, runs: runStore }: AgentDeps): Agent {
+export function createAgent({ environment, workspace: files, folder, runInTerminal, onStateChange, runs: runStore }: AgentDeps): Agent {
   const workspace = files.root;
   const store = openConversationStore(folder);
   const threads = new Map<string, Thread>();
@@ -126,6 +128,7 @@ export function createAgent({ environment, workspace: files, folder, onStateChan
     cwd: workspace,
     handlers,
     model,
+    runInTerminal,
     onStateChange(state) {
       onStateChange(state);
       publish({ type: "agent", agent: state });

@@ -103,6 +103,14 @@ export function createAgentRoutes(deps: AgentRoutesDeps): AgentRoutes {
         },
       },
       {
+        method: "POST",
+        path: "/agent/sign-in",
+        async handle({ request, response }) {
+          const { methodId } = await readJson(request);
+          sendJson(response, 201, { terminalId: await (await load()).runner.signIn(text(methodId, "methodId")) });
+        },
+      },
+      {
         method: "GET",
         path: "/agent/conversations",
         async handle({ response }) {

@@ -26,12 +26,21 @@ export interface Terminals {
   // These do what the routes of the same name do. `remove` is a no-op if there is no such terminal.
   create(body: Record<string, unknown>): Promise<Terminal>;
   remove(id: string): void;
+  // Runs a program in a terminal of its own. `ended` resolves with its exit code, or with null if it was ended or its terminal closed.
+  run(program: TerminalProgram): Promise<{ id: string; ended: Promise<number | null> }>;
   // Writes all output to disk synchronously and ends the programs, before the sandbox stops.
   stop(): void;
   // Writes the output to the scrollback files.
   save(): void;
   // If the sandbox was not stopped after `stop`, restores the terminals like a restart does.
   onSessionStart(): void;
+}
+
+export interface TerminalProgram {
+  title: string;
+  command: string[];
+  // Override the session's variables.
+  env: Record<string, string>;
 }
 
 export interface TerminalsDeps {
@@ -45,6 +54,7 @@ export interface TerminalsDeps {
 interface Entry {
   live: LiveTerminal;
   ring: Ring;
+  ended: PromiseWithResolvers<number | null>;
 }
 
 const MAX_TERMINALS = 32;
@@ -66,6 +76,10 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     programs: () => [...entries.values()].flatMap(({ live }) => live.program() ?? []),
     create,
     remove,
+    async run({ env, ...program }) {
+      const { id } = await create(program, env);
+      return { id, ended: entries.get(id)?.ended.promise ?? Promise.resolve(null) };
+    },
     save: () => save({ sync: false }),
     stop() {
       save({ sync: true });
@@ -122,7 +136,7 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     return [...entries.values()].map(({ live }) => live.describe());
   }
 
-  async function create(body: Record<string, unknown>): Promise<Terminal> {
+  async function create(body: Record<string, unknown>, env?: Record<string, string>): Promise<Terminal> {
     const { cols = 80, rows = 24, command = loginShell(), cwd = "", title = nextTitle() } = body;
     if (!isSize(cols) || !isSize(rows)) throw badRequest("cols and rows must be integers from 1 to 1000");
     if (!isStringArray(command) || !command[0] || command.join("").includes("\0")) throw badRequest("command must be an array of strings");
@@ -132,7 +146,12 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     if (entries.size >= MAX_TERMINALS)
       throw new AppError("too_many", { message: `There are already ${MAX_TERMINALS} terminals; close one first` });
     const id = `term_${randomBytes(8).toString("hex")}`;
-    const live = add({ id, title, createdAtMs: Date.now(), cols, rows, cwd: start, exit: null }, createRing(SCROLLBACK_BYTES), command);
+    const live = add(
+      { id, title, createdAtMs: Date.now(), cols, rows, cwd: start, exit: null },
+      createRing(SCROLLBACK_BYTES),
+      command,
+      env,
+    );
     if (!tryStart(live)) {
       entries.delete(id);
       throw new AppError("busy", { message: "The sandbox has reached its limit of processes" });
@@ -147,6 +166,7 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     entries.delete(id);
     scrollback.remove(id);
     entry.live.close(CLOSE.terminalGone);
+    entry.ended.resolve(null);
     onChange(list());
   }
 
@@ -168,15 +188,20 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     add({ ...head, cwd: existsSync(head.cwd) ? head.cwd : workspace.root }, ring, loginShell());
   }
 
-  function add(head: Omit<SavedTerminal["head"], "offset" | "program">, ring: Ring, command: string[]): LiveTerminal {
+  function add(head: Omit<SavedTerminal["head"], "offset" | "program">, ring: Ring, command: string[], env = {}): LiveTerminal {
+    const ended = Promise.withResolvers<number | null>();
     const live = createTerminal({
       ...head,
       ring,
-      spawn: (options) => openPty({ ...options, command, env: environment.forChild({ TERM: "xterm-256color", COLORTERM: "truecolor" }) }),
-      onExit: () => onChange(list()),
+      spawn: (options) =>
+        openPty({ ...options, command, env: environment.forChild({ ...env, TERM: "xterm-256color", COLORTERM: "truecolor" }) }),
+      onExit() {
+        ended.resolve(live.describe().exit?.code ?? null);
+        onChange(list());
+      },
       onProgram: () => onChange(list()),
     });
-    entries.set(head.id, { live, ring });
+    entries.set(head.id, { live, ring, ended });
     return live;
   }
 

@@ -14,6 +14,12 @@ export const AgentState = Type.Object(
     missing: Type.Optional(Type.Array(Type.String(), describe("The environment variables that it needs."))),
     message: Type.Optional(Type.String(describe("More about the status, for people."))),
     acceptsImages: Type.Optional(Type.Boolean(describe("With `ready`: whether prompts can have images."))),
+    signIn: Type.Optional(
+      Type.Array(
+        Type.Object({ id: Type.String(), name: Type.String(), description: Type.Optional(Type.String()) }),
+        describe("With `unconfigured`: how a person can sign in, in a terminal."),
+      ),
+    ),
   },
   { $id: "AgentState" },
 );
@@ -176,5 +182,12 @@ export const QuestionAnswer = Type.Object(
 );
 
 export const StoredImage = Type.Object({ id: Type.String(describe("The identifier of the image.")) }, { $id: "StoredImage" });
+
+export const SignInRequest = Type.Object({ methodId: text("One of the state's `signIn`.") }, { $id: "SignInRequest" });
+
+export const SignInTerminal = Type.Object(
+  { terminalId: Type.String(describe("The terminal in which a person signs in.")) },
+  { $id: "SignInTerminal" },
+);
 
 export const CancelRequest = Type.Object({ conversationId: text("The conversation.") }, { $id: "CancelRequest" });

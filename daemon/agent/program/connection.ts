@@ -110,6 +110,8 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
           terminal: false,
           elicitation: { form: {}, url: {} },
           session: { notices: {}, compaction: {}, configOptions: { boolean: {} } },
+          auth: { terminal: true },
+          _meta: { "terminal-auth": true },
         },
       }),
       failedToSpawn,

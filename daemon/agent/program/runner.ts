@@ -4,6 +4,9 @@ import type { Environment } from "../../programs/environment.ts";
 import { agentEnvironment, chooseAgent, restingState, unavailableError } from "./availability.ts";
 import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent, messageOf } from "./connection.ts";
 import type { ModelForwarder } from "../model/model-forwarder.ts";
+import type { Terminals } from "../../terminals/terminals.ts";
+import { notFound } from "../../http/errors.ts";
+import { signInsOf, type TerminalSignIn } from "./sign-in.ts";
 import { keepOpencodeOffline } from "./opencode-packages.ts";
 
 // Keeps the agent's process running. When the process dies, the runner restarts it with growing pauses, and gives up after
@@ -15,6 +18,8 @@ export interface Runner {
   stop(): void;
   // Stops an agent that requires a sign-in.
   markUnconfigured(message: string): void;
+  // Opens a terminal in which a person signs in. When that has succeeded, the agent starts again. Returns the id of the terminal.
+  signIn(methodId: string): Promise<string>;
 }
 
 export interface RunnerDeps {
@@ -22,6 +27,7 @@ export interface RunnerDeps {
   cwd: string;
   handlers: AgentHandlers;
   model: Pick<ModelForwarder, "redirect" | "hideAddresses">;
+  runInTerminal: Terminals["run"];
   onStateChange: (state: AgentState) => void;
   // The process has exited on its own, which ends the turns in progress.
   onDeath: (reason: string) => void;
@@ -33,11 +39,14 @@ const PAUSES_MS = [200, 1000, 3000, 10_000];
 // A run of at least this length resets the count of failures.
 const GOOD_RUN_MS = 30_000;
 
-export function createRunner({ environment, cwd, handlers, model, onStateChange, onDeath }: RunnerDeps): Runner {
+export function createRunner({ environment, cwd, handlers, model, runInTerminal, onStateChange, onDeath }: RunnerDeps): Runner {
   let state = restingState(environment);
   let current: Promise<AgentConnection> | null = null;
   let live: AgentConnection | null = null;
   let failures = 0;
+  // How a person can sign in, and the terminal in which that happens.
+  let offered: TerminalSignIn[] = [];
+  let signingIn: ReturnType<Terminals["run"]> | null = null;
   let restart: NodeJS.Timeout | null = null;
   // Incremented by every stop. Results with an older generation are ignored.
   let generation = 0;
@@ -60,8 +69,32 @@ export function createRunner({ environment, cwd, handlers, model, onStateChange,
       setState(restingState(environment));
     },
     markUnconfigured(message) {
+      const program = chooseAgent(environment);
+      const { terminals, variables } = live && program ? signInsOf(live.about, program) : { terminals: [], variables: [] };
       this.stop();
-      setState({ ...state, status: "unconfigured", missing: [], message });
+      offered = terminals;
+      const signIn = terminals.map(({ id, name, description }) => ({ id, name, ...(description === undefined ? {} : { description }) }));
+      const hint = variables.length > 0 ? `; or set ${variables.join(", ")} for this session` : "";
+      setState({ ...state, status: "unconfigured", missing: variables, message: message + hint, ...(signIn.length > 0 ? { signIn } : {}) });
+    },
+    async signIn(methodId) {
+      const method = offered.find(({ id }) => id === methodId);
+      const program = chooseAgent(environment);
+      if (state.status !== "unconfigured" || !method || !program) throw notFound("The agent does not ask for this sign-in");
+      if (signingIn) return (await signingIn).id;
+      const { name, command, args, env } = method;
+      signingIn = runInTerminal({ title: name, command: [command, ...args], env: { ...agentEnvironment(environment, program), ...env } });
+      const { id, ended } = await signingIn.catch((error: unknown) => {
+        signingIn = null;
+        throw error;
+      });
+      void ended.then((code) => {
+        signingIn = null;
+        if (state.status !== "unconfigured") return;
+        if (code === 0) void connect().catch(() => {});
+        else setState({ ...state, message: "The sign-in did not succeed. Try again." });
+      });
+      return id;
     },
   };
 

@@ -1,5 +1,6 @@
 // An agent without a model, for capabilities that the real ones lack. Arguments name the methods that it offers besides the usual ones:
-// resume, load, list, close, delete. With one of them it keeps its sessions in a file, and writes its calls to another. It speaks the Agent Client Protocol over standard input and
+// resume, load, list, close, delete. With one of them it keeps its sessions in a file, and writes its calls to another. With signed-out it
+// first needs a sign-in, for which it has to be started once more with the argument sign-in. It speaks the Agent Client Protocol over standard input and
 // output, and needs nothing but Node. The command /plan makes and follows a plan, /edit changes the first and the last line of a file,
 // /overwrite replaces a file and reports it as a new one, and /ask asks for permission, both like goose, /run runs a command and waits
 // for it, /model asks the model at OPENAI_BASE_URL like goose, /elicit sends an elicitation with the parameters that a JavaScript
@@ -31,8 +32,14 @@ const OPTIONS = [
   { id: "web", name: "Search the web", description: "Also for news", type: "boolean" },
 ];
 const offers = process.argv.slice(2);
+const AUTH_METHODS = [
+  { id: "login", name: "Log in", description: "With a code", type: "terminal", args: ["sign-in"], env: { SIGN_IN_CODE: "1234" } },
+  { id: "key", name: "Use a key", type: "env_var", vars: [{ name: "SCRIPTED_KEY" }, { name: "not a name" }] },
+  { id: "odd", name: "Odd", type: "terminal", args: ["\0"] },
+  { id: "browser", name: "Use a browser" },
+];
 mkdirSync(homedir(), { recursive: true });
-const [FILE, CALLS] = ["scripted-sessions.json", "scripted-calls"].map((name) => join(homedir(), name));
+const [FILE, CALLS, SIGNED_IN] = ["scripted-sessions.json", "scripted-calls", "scripted-signed-in"].map((name) => join(homedir(), name));
 const sessions = new Map(offers.length > 0 && existsSync(FILE) ? JSON.parse(readFileSync(FILE, "utf8")) : []);
 // Ids of sessions that it does not keep do not come again.
 const SESSION = offers.length > 0 ? "session" : `session-${process.pid}`;
@@ -58,9 +65,10 @@ const methods = {
       promptCapabilities: { image: true, embeddedContext: true },
       sessionCapabilities: Object.fromEntries(offers.map((name) => [name, {}])),
     },
-    authMethods: [],
+    authMethods: offers.includes("signed-out") ? AUTH_METHODS : [],
   }),
   "session/new"({ cwd }) {
+    if (offers.includes("signed-out") && !existsSync(SIGNED_IN)) throw { code: -32000, message: "Authentication required" };
     const sessionId = `${SESSION}-${sessions.size + 1}`;
     const session = { ...defaults, cwd, said: [] };
     sessions.set(sessionId, session);
@@ -222,6 +230,11 @@ async function askModel(sessionId, path) {
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {
+  if (offers.includes("sign-in")) {
+    if (line !== process.env.SIGN_IN_CODE) process.exit(1);
+    writeFileSync(SIGNED_IN, "");
+    process.exit(0);
+  }
   const { id, method, params, result: answer, error } = JSON.parse(line);
   if (answer || error) questions.get(id)?.(answer ?? error);
   if (method === "session/cancel") sessions.get(params.sessionId)?.cancel?.();
