@@ -219,6 +219,7 @@ export async function startServer(
         volumes,
         templates,
         hibernate: sessionServices.hibernate,
+        changeEgress: sessionServices.changeEgress,
         running: () => runningSandboxes(store.db),
         readStats: (session) => (session.host === site.host ? readNow(sandboxMeter, session) : Promise.resolve(null)),
         secrets,

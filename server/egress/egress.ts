@@ -8,6 +8,8 @@ export interface Egress extends AsyncDisposable {
   // Call it before the driver's create or resume, and for every live sandbox after a restart of the server: programs in the
   // sandbox find the new proxy under the old address.
   open(sandboxId: SandboxId, template: Pick<Template, "egress">): Promise<void>;
+  // Closes open connections and applies another policy to the next ones. Absent where sandboxes hold a token that names theirs.
+  change?(sandboxId: SandboxId, template: Pick<Template, "egress">): Promise<void>;
   // Closes open connections and removes the proxy.
   close(sandboxId: SandboxId): Promise<void>;
   readonly counters: Readonly<EgressCounters>;

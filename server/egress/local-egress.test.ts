@@ -16,6 +16,16 @@ test("close ends tunnels and removes the socket, and open is idempotent", async 
   await current.egress.close(id);
 });
 
+test("a change ends tunnels, and the new policy holds for the next connection", async () => {
+  await open(PUBLIC);
+  const { socket } = await tunnel(`127.0.0.1:${current.webPort}`);
+  await current.egress.change?.(id, { egress: { policy: "none" } });
+  await expect.poll(() => socket.closed).toBe(true);
+  expect((await get(`http://127.0.0.1:${current.webPort}/`)).status).toBe(403);
+  await current.egress.change?.(id, { egress: PUBLIC });
+  expect((await get(`http://127.0.0.1:${current.webPort}/`)).status).toBe(200);
+});
+
 test("a new server replaces the socket of a dead one, also below a very long path", async () => {
   current.dataDir = join(current.dataDir, "a".repeat(120));
   await open(PUBLIC);

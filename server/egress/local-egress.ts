@@ -44,6 +44,17 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
         throw error;
       }
     },
+    async change(sandboxId, { egress }) {
+      const before = proxies.get(sandboxId);
+      if (!before) return;
+      // An `open` or `close` that comes now waits for it.
+      const opening = before
+        .then((proxy) => proxy[Symbol.asyncDispose]())
+        .catch(() => {})
+        .then(() => openSocket(sandboxId, egress));
+      proxies.set(sandboxId, opening);
+      await opening;
+    },
     async close(sandboxId) {
       await closeProxy(sandboxId);
       rmSync(join(parent, sandboxId), { recursive: true, force: true });

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
+import { createKeyedLock } from "../fairness/keyed-lock.ts";
 import { findOwnSession } from "./find-session.ts";
-import type { TimeoutAction } from "@berth/contract";
+import { AppError, type EgressPolicy, type TimeoutAction } from "@berth/contract";
 import { SECOND } from "../clock.ts";
 import type { MachineDisk } from "../disk-space.ts";
 import { runWork } from "../event-loop/loop-work.ts";
@@ -12,7 +13,7 @@ import type { Store } from "../store/open.ts";
 import { countPausedTooLong } from "../store/sessions/due.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
 import { setMissingTimeoutActions } from "../store/sessions/rules.ts";
-import type { Site, Session } from "../store/sessions/session.ts";
+import { isAtSite, type Site, type Session } from "../store/sessions/session.ts";
 import { countTakenBefore, findSnapshot } from "../store/snapshots/read.ts";
 import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
@@ -33,7 +34,7 @@ import { NO_RECORDS, type SessionRecords } from "./quarantine/session-records.ts
 import { templateOf } from "./sandbox-spec.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
-import type { Sessions } from "./sessions.ts";
+import type { ChangeOptions, Sessions } from "./sessions.ts";
 import { followSetups } from "./setup/follow-setups.ts";
 import { createOutboxLink } from "./outbox/outbox-link.ts";
 import { createOutboxWatch } from "./outbox/outbox-watch.ts";
@@ -54,6 +55,8 @@ export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
   snapshots: Snapshots;
   runs: Runs;
+  // Changes what the sandbox of a session may reach, at once if it runs. `not_supported` if the driver's egress cannot.
+  changeEgress(partnerId: string, id: string, policy: EgressPolicy, options?: ChangeOptions): Promise<void>;
   // Ends the programs of a paused session now, instead of later.
   hibernate(partnerId: string, id: string): Promise<void>;
   // Callers report every use of a session here.
@@ -184,6 +187,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     onFound: observer.found,
   });
   const diskPauses = createDiskPauses({ store, steps, site, disk, capacity, log });
+  const oneChangeOfEgress = createKeyedLock();
   const timers: AsyncDisposable[] = [];
 
   const logFailure = (name: string, work: () => Promise<unknown>) => () =>
@@ -220,6 +224,16 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     sessions,
     snapshots,
     runs,
+    async changeEgress(partnerId, id, policy, options) {
+      const { change } = egress;
+      if (!change) throw new AppError("not_supported", { message: "This server cannot change the network of a session" });
+      const { sandboxId } = await sessions.update(partnerId, id, { egress: policy }, options);
+      // The row as it is then, because another change may have come in between.
+      await oneChangeOfEgress(sandboxId, async () => {
+        const current = await findOwnSession(store.db, partnerId, id);
+        if (isAtSite(current, site)) await change(sandboxId, templateOf(templates, current));
+      });
+    },
     hibernate: async (partnerId, id) => steps.run(await findOwnSession(store.db, partnerId, id), "hibernate"),
     activity,
     reconcile,

@@ -91,6 +91,8 @@ export interface SessionChange {
   metadata?: Record<string, string>;
   autoResume?: boolean;
   onTimeout?: TimeoutAction;
+  // Only `changeEgress` of the session services changes it in the running sandbox too.
+  egress?: EgressPolicy;
   // Replaces the token of the git source.
   gitToken?: string;
   // New values of relays.

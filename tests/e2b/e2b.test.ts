@@ -192,6 +192,19 @@ describe("sandboxes", () => {
     await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
   });
 
+  test("have another network at once when it is changed, and that of the template without rules", async () => {
+    const ask = async () => (await box.run("curl -s --max-time 5 http://nowhere.invalid/")).stdout;
+    const change = async (network: object) => (await wire.api("PUT", `/sandboxes/${box.id}/network`, network)).status;
+    expect(await change({ allow_internet_access: false })).toBe(204);
+    expect(await ask()).toContain("no network access");
+    expect((await wire.api("GET", `/sandboxes/${box.id}`)).json).toMatchObject({ allowInternetAccess: false });
+    expect(await change({ denyOut: ["0.0.0.0/0"], allowOut: ["else.where"] })).toBe(204);
+    expect(await ask()).toContain("not an allowed host");
+    expect(await change({})).toBe(204);
+    expect(await ask()).not.toMatch(/no network access|not an allowed host/);
+    expect(await change({ denyOut: ["8.8.8.8"] })).toBe(501);
+  });
+
   test("say in E2B's shape what Berth does not have, and what does not exist", async () => {
     const refused = async (body: object) => (await wire.api("POST", "/v2/sandboxes", body)).json;
     expect(await refused({ templateID: "absent" })).toEqual({ code: 404, message: "template 'absent' not found" });

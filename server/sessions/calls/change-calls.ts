@@ -55,7 +55,7 @@ export function createChangeCalls(deps: ChangeCallsDeps): Pick<Sessions, "update
     change(partnerId, id, (session) => {
       const outcome = outcomeOf("change", session.state);
       if (outcome.do === "refuse") throw new AppError(outcome.code);
-      const { timeoutMs, idleTimeoutMs, metadata, autoResume, onTimeout } = wanted;
+      const { timeoutMs, idleTimeoutMs, metadata, autoResume, onTimeout, egress } = wanted;
       const isRunning = "expiresAtMs" in session && session.expiresAtMs !== null;
       const updated = {
         ...(timeoutMs !== undefined && { timeoutMs, isWarned: timeoutMs <= WARNING_MS }),
@@ -64,6 +64,7 @@ export function createChangeCalls(deps: ChangeCallsDeps): Pick<Sessions, "update
         ...(metadata !== undefined && { metadata }),
         ...(autoResume !== undefined && { autoResume }),
         ...(onTimeout !== undefined && { onTimeout }),
+        ...(egress !== undefined && { egress }),
         ...renewSecrets(secrets, session, wanted),
       };
       return { trigger: "change", changes: updated, record };

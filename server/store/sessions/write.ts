@@ -1,5 +1,5 @@
 import { sql, type Insertable, type UpdateObject } from "kysely";
-import type { SandboxId, SessionId, TimeoutAction } from "@berth/contract";
+import type { EgressPolicy, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
 import type { Engine } from "../open.ts";
 import type { Db, SessionsTable, Tables } from "../schema.ts";
 import { idleColumns } from "./idle.ts";
@@ -52,6 +52,7 @@ export interface SessionChanges {
   onTimeout?: TimeoutAction;
   extendUntilMs?: number | null;
   metadata?: Record<string, string>;
+  egress?: EgressPolicy;
   // Counts all timeouts from a time, as the row has them when it is written. A session with a shorter timeout than `warningMs` is not
   // warned.
   timeoutsFrom?: { startMs: number; warningMs: number };
@@ -213,11 +214,12 @@ export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, claim: Wa
 }
 
 function columnsOf(changes: SessionChanges): SessionColumns {
-  const { lease, metadata, owner, secrets, timeoutsFrom } = changes;
+  const { lease, metadata, egress, owner, secrets, timeoutsFrom } = changes;
   return {
     ...(timeoutsFrom && timeoutColumns(timeoutsFrom)),
     ...(lease !== undefined && leaseColumns(lease)),
     ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
+    ...(egress !== undefined && { egress: JSON.stringify(egress) }),
     ...(owner === null && { partner_id: null, external_user_id: null, env: null, volumes: null, ...setupColumns(null), relays: null }),
     ...(secrets === null && { env: null, relays: null, setup_state: null, token: "" }),
     ...defined({

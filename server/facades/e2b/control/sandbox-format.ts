@@ -61,7 +61,7 @@ export function createSandboxFormat({ access, templates, domain }: FormatDeps) {
         allowInternetAccess: egress?.policy !== "none",
         network: {
           allowPublicTraffic: publicTraffic,
-          ...(egress && { denyOut: ["0.0.0.0/0"], allowOut: egress.policy === "hosts" ? egress.hosts : [] }),
+          ...(egress && egress.policy !== "public" && { denyOut: ["0.0.0.0/0"], allowOut: egress.policy === "hosts" ? egress.hosts : [] }),
         },
         lifecycle: { onTimeout: view.onTimeout === "pause" ? "pause" : "kill", autoResume: view.autoResume },
       };

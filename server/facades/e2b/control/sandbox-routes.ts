@@ -1,17 +1,20 @@
-import { AppError, isSandboxId, MAX_FORKS } from "@berth/contract";
+import { AppError, isSandboxId, MAX_FORKS, type EgressPolicy } from "@berth/contract";
 import type { Clock } from "../../../clock.ts";
 import { parseOptionalBody, parseRequiredBody, type JsonObject } from "../../../http/requests/request-body.ts";
+import { requireNoFaults } from "../../../http/requests/field-faults.ts";
 import { auditEntry, partnerIdOf } from "../../../http/routes/route-context.ts";
+import { findLimitFaults, toEgressPolicy } from "../../../session-limits.ts";
 import type { ChangeOptions, CreateRequest, ListFilter, Sessions, SessionView } from "../../../sessions/sessions.ts";
 import type { FilesFrom, Snapshots } from "../../../sessions/snapshots/snapshots.ts";
 import { appendAudit } from "../../../store/partners/audit.ts";
 import type { Templates } from "../../../templates.ts";
 import { spanOf } from "../../../tracing/span.ts";
-import { toE2bError, unsupported } from "../errors.ts";
+import { toE2bError } from "../errors.ts";
 import { withFacts, splitMetadata } from "../sandbox-facts.ts";
 import { DEFAULT_TIMEOUT_SECONDS, parseSandbox, parseTimeout } from "./create-request.ts";
 import { encodeCursor, parseList } from "./list-query.ts";
 import { readMetrics, type ReadStats } from "./metrics.ts";
+import { toEgress, type Network } from "./network.ts";
 import type { AddRoute, Request } from "./route.ts";
 import type { SandboxFormat } from "./sandbox-format.ts";
 
@@ -23,6 +26,7 @@ export interface SandboxRouteDeps {
   readStats: ReadStats;
   // Ends the programs of a paused session.
   hibernate: (partnerId: string, id: string) => Promise<void>;
+  changeEgress: (partnerId: string, id: string, policy: EgressPolicy, options: ChangeOptions) => Promise<void>;
   clock: Clock;
 }
 
@@ -30,7 +34,7 @@ const ANY_BODY = { required: [] } as never;
 const SANDBOX = "/sandboxes/:id";
 
 export function addSandboxRoutes(add: AddRoute, deps: SandboxRouteDeps): void {
-  const { sessions, snapshots, templates, format, readStats, hibernate, clock } = deps;
+  const { sessions, snapshots, templates, format, readStats, hibernate, changeEgress, clock } = deps;
 
   // Another partner's sandbox, and one that is gone, are not found.
   async function find(request: Request): Promise<SessionView> {
@@ -135,9 +139,16 @@ export function addSandboxRoutes(add: AddRoute, deps: SandboxRouteDeps): void {
 
   add("GET", `${SANDBOX}/metrics`, async (request) => readMetrics(readStats, await find(request), format, request.query as object, clock));
 
-  add("PUT", `${SANDBOX}/network`, async (request) => {
-    await find(request);
-    throw unsupported("A change of the network of a running sandbox");
+  // Rules that are left out are gone, so that the policy of the template holds again.
+  add("PUT", `${SANDBOX}/network`, async (request, reply) => {
+    const { allow_internet_access: allowInternet, ...network } = parseRequiredBody(request, ANY_BODY);
+    const session = await find(request);
+    const template = templates.get(session.template);
+    const wanted = toEgress({ ...network, allowInternet } as Network);
+    if (template && wanted) requireNoFaults(findLimitFaults(template, { egress: wanted }));
+    const policy = wanted ? toEgressPolicy(wanted) : template?.egress;
+    if (policy) await changeEgress(partnerIdOf(request), session.id, policy, recorded(request, "session.update"));
+    return reply.code(204).send();
   });
 
   add("POST", `${SANDBOX}/fork`, async (request, reply) => {
