@@ -89,6 +89,13 @@ describe("the agent's sessions", () => {
     const [listed] = (await daemon.fetch("/agent/conversations")).json.conversations;
     panel.send({ type: "prompt", requestId: "5", conversationId: listed!.id, text: "Go on" });
     await panel.sees("assistant", ({ text }) => text === "Go on (mode ask, model small, parts text)");
+    await panel.turnEnds();
+    // The agent cannot delete it, and it does not come back.
+    panel.send({ type: "delete", conversationId: listed!.id });
+    await expect.poll(() => panel.messages.filter(({ type }) => type === "deleted")).toHaveLength(1);
+    panel.send({ type: "sessions", requestId: "6" });
+    const last = () => panel.messages.findLast((message) => message.type === "sessions");
+    await expect.poll(last).toEqual({ type: "sessions", requestId: "6", sessions: [] });
     await Promise.all([panel.close(), first.panel.close()]);
   });
 

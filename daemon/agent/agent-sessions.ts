@@ -88,6 +88,7 @@ export function createAgentSessions({ workspace, ids, threads, isModelFixed }: A
       } finally {
         thread.replaying = null;
       }
+      ids.add(sessionId);
       if (!canLoad)
         thread.live.add({
           kind: "notice",

@@ -216,7 +216,13 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
       store.remove(id);
       publish({ type: "deleted", conversationId: id });
     },
-    found: async () => (runner.state.status === "ready" ? await sessions.list(await runner.connect()) : []),
+    async found() {
+      if (runner.state.status !== "ready") return [];
+      return await sessions.list(await runner.connect()).catch((error: unknown) => {
+        console.error("The agent does not list its sessions:", error);
+        return [];
+      });
+    },
     async adopt(sessionId) {
       const connection = await runner.connect();
       const found = (await sessions.list(connection)).find((each) => each.sessionId === sessionId);

@@ -25,6 +25,88 @@ describeOnSharedServer("an agent that is not available", (suite) => {
     expect(await panel.getByRole("button", { name: "Send", disabled: false }).count()).toBe(0);
   });
 
+  test("an agent asks for a sign-in, a form and an address, offers its options, and has a conversation from elsewhere", async () => {
+    const theirs = JSON.stringify([["theirs", { said: ["Asked in a terminal"] }]]);
+    await using workspace = await suite.openInSamePage({
+      files: { "agent.mjs": await readScriptedAgent() },
+      create: { template: "signed-out", autoStartAgent: false },
+    });
+    const { page, session } = workspace;
+    await suite.berth.api.call("POST", `/sandboxes/${session.sandboxId}/exec`, {
+      body: { command: `echo '${theirs}' > ~/scripted-sessions.json` },
+    });
+    await suite.berth.api.call("POST", `/sandboxes/${session.sandboxId}/agent/start`);
+    await page.getByRole("button", { name: "Agent", exact: true }).click();
+    const panel = page.getByRole("region", { name: "Agent" });
+    await expectVisible(panel.getByRole("heading", { name: "Sign in to use the agent" }));
+    await panel.getByRole("button", { name: "Log in" }).click();
+    await expectVisible(page.getByRole("tab", { name: "Log in" }));
+    await typeInTerminal(page, "1234\n");
+    const box = panel.getByRole("textbox", { name: "Message to the agent" });
+    const send = async (text: string) => {
+      await box.fill(text);
+      await panel.getByRole("button", { name: "Send" }).click();
+    };
+    await expectVisible(box);
+
+    await send(`/elicit { mode: "form", message: "Which release?", requestedSchema: { required: ["version", "parts"], properties: {
+      version: { type: "string", title: "Version", description: "Such as 1.2", minLength: 3 },
+      level: { type: "integer", title: "Level", minimum: 1, maximum: 9, default: 3 },
+      channel: { type: "string", title: "Channel", enum: ["stable", "beta"], default: "beta" },
+      parts: { type: "array", title: "Parts", items: { anyOf: [{ const: "d", title: "Daemon" }, { const: "w", title: "Web" }] } },
+      sign: { type: "boolean", title: "Sign it", default: true } } } }`);
+    const form = panel.getByRole("form", { name: "Which release?" });
+    const version = form.getByRole("textbox", { name: "Version" });
+    await version.press("Enter");
+    await expectVisible(form.locator("input:invalid:focus"));
+    await version.fill("1.2");
+    await version.press("Enter");
+    await expectVisible(form.getByRole("alert").filter({ hasText: "Choose at least 1 of “Parts”." }));
+    await form.getByRole("group", { name: "Parts" }).getByRole("checkbox", { name: "Web" }).check();
+    // What is entered stays when the panel is hidden for a while.
+    await panel.getByRole("button", { name: "Hide agent" }).click();
+    await expectGone(panel);
+    await page.getByRole("button", { name: "Agent", exact: true }).click();
+    expect(await seriousFaults(page)).toEqual([]);
+    await form.getByRole("button", { name: "Answer" }).click();
+    const values = { version: "1.2", level: 3, channel: "beta", parts: ["w"], sign: true };
+    await expectVisible(panel.getByText(JSON.stringify({ action: "accept", content: values })));
+    await expectVisible(panel.getByRole("group", { name: "Which release?" }).getByText("Web"));
+
+    await send(`/elicit { mode: "url", elicitationId: "e", message: "Sign the licence", url: "https://licence.example/sign?by=you" }`);
+    const address = panel.getByRole("group", { name: "Address to open: Sign the licence" });
+    expect(await address.locator("strong").innerText()).toBe("licence.example");
+    await page.context().route("https://licence.example/**", (route) => route.fulfill({ body: "Signed" }));
+    const opened = page.context().waitForEvent("page");
+    await address.getByRole("link", { name: "Open licence.example" }).click();
+    const tab = await opened;
+    expect([tab.url(), await tab.evaluate("window.opener")]).toEqual(["https://licence.example/sign?by=you", null]);
+    await tab.close();
+    await expectVisible(address.getByText("Opened."));
+    await send(`/send { method: "elicitation/complete", params: { elicitationId: "e" } }`);
+    await expectVisible(address.getByText("Done."));
+
+    await panel.getByRole("button", { name: "Agent options" }).click();
+    const options = page.getByRole("dialog", { name: "Agent options" });
+    await options.getByRole("combobox", { name: "Effort" }).selectOption("High");
+    await options.getByRole("checkbox", { name: "Search the web" }).check();
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await expectGone(options);
+    await send("/options");
+    await expectVisible(panel.getByText("Effort high, web true"));
+    await send(
+      `/send { method: "session/update", params: { sessionId, update: { sessionUpdate: "notice", severity: "warning", title: "Nearly full", description: "Soon" } } }`,
+    );
+    await expectVisible(panel.getByText("Nearly full"));
+
+    await panel.locator("button.conversation-title").click();
+    const menu = page.getByRole("menu", { name: "Conversations" });
+    await expectVisible(menu.getByText("Started elsewhere with scripted"));
+    await menu.getByRole("menuitem", { name: "Asked in a terminal" }).click();
+    await expectVisible(panel.getByText("Asked in a terminal, repeated"));
+  });
+
   test("an agent's plan, commands, modes, models, images and edits work on a phone, in the dark", async () => {
     await using workspace = await suite.openWorkspace({
       closed: true,
@@ -74,6 +156,16 @@ describeOnSharedServer("an agent that is not available", (suite) => {
     await panel.getByRole("button", { name: "Accept part 2" }).click();
     await expectVisible(panel.getByText("Accepted"));
     expect(await workspace.read("numbers.txt")).toBe(NUMBERS.replace("line 20", "the last line"));
+    await box.fill(
+      `/send { method: "session/update", params: { sessionId, update: { sessionUpdate: "notice", severity: "info", title: "Hm", description: "So" } } }`,
+    );
+    await panel.getByRole("button", { name: "Send" }).click();
+    await expectVisible(panel.getByText("Hm"));
+    await box.fill(
+      `/elicit { mode: "form", message: "Well?", requestedSchema: { properties: { a: { type: "string" }, b: { type: "string", enum: ["x"] }, c: { type: "boolean" } } } }`,
+    );
+    await panel.getByRole("button", { name: "Send" }).click();
+    await expectVisible(panel.getByRole("form", { name: "Well?" }));
     expect(await seriousFaults(page)).toEqual([]);
 
     const small: Record<string, string[]> = { agent: await smallTargets(page) };

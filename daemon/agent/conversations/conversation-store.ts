@@ -80,8 +80,9 @@ function parse(path: string): (SavedConversation & { lines: number }) | null {
   return { ...saved, head, chosen, items: [...items.values()].map(upgrade), lines };
 }
 
-// Tools of an earlier version have diffs with two texts instead of hunks.
+// The turn of a question that was waiting ended with the daemon. Tools of an earlier version have diffs with two texts instead of hunks.
 function upgrade(item: ConversationItem): ConversationItem {
+  if ("outcome" in item && item.outcome === null) return { ...item, outcome: { type: "cancelled" } };
   if (item.kind !== "tool") return item;
   const content = item.content.filter((part) => part.type !== "diff" || Array.isArray(part.hunks));
   return content.length === item.content.length ? item : { ...item, content };

@@ -106,7 +106,11 @@ test("questions of a hostile agent are refused with a reason, and it goes on", a
   await said('The answer is {"action":"cancel"}.');
   await prompt(`/elicit ${form("{}", `"long ".repeat(2000000)`)}`);
   expect((await panel.sees("form")).title.length).toBeLessThan(4100);
-  panel.send({ type: "cancel", conversationId: conversationId() });
-  await panel.turnEnds();
   await panel.close();
+
+  // No one can answer after a restart of the daemon.
+  await daemon.stop();
+  await daemon.restart();
+  const { items } = (await daemon.fetch(`/agent/conversations/${conversationId()}`)).json;
+  expect(items.findLast(({ kind }) => kind === "form")).toMatchObject({ outcome: { type: "cancelled" } });
 });

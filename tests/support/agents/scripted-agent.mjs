@@ -229,6 +229,7 @@ async function askModel(sessionId, path) {
   return { stopReason: "end_turn" };
 }
 
+if (offers.includes("sign-in")) process.stdout.write("Code> ");
 createInterface({ input: process.stdin }).on("line", (line) => {
   if (offers.includes("sign-in")) {
     if (line !== process.env.SIGN_IN_CODE) process.exit(1);

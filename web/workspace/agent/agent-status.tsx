@@ -1,5 +1,6 @@
-import { Sparkles, TriangleAlert } from "lucide-react";
-import { useSession } from "../state/context.ts";
+import { KeyRound, Sparkles, TriangleAlert } from "lucide-react";
+import type { AgentSignIn } from "@berth/contract/daemon.ts";
+import { usePage, useSandbox, useSession } from "../state/context.ts";
 import { useAgent, useAgentState } from "../state/use-agent.ts";
 
 // Shown when the agent cannot be used. The reasons are for operators: `berth doctor` and GET /agent name them.
@@ -14,6 +15,7 @@ export function AgentStatus() {
         <p>Connecting to the agent…</p>
       </div>
     );
+  if (state.status === "unconfigured" && state.signIn && mayEdit) return <SignIn methods={state.signIn} message={state.message} />;
   if (state.status === "none" || state.status === "unavailable" || state.status === "unconfigured")
     return (
       <div className="empty">
@@ -33,6 +35,32 @@ export function AgentStatus() {
           Try again
         </button>
       )}
+    </div>
+  );
+}
+
+// The agent asks for a sign-in, which happens in a terminal.
+function SignIn({ methods, message }: { methods: AgentSignIn[]; message: string | undefined }) {
+  const agent = useAgent();
+  const { layout } = usePage();
+  const { terminals } = useSandbox();
+  const signIn = async (methodId: string) => {
+    const terminalId = await agent.signIn(methodId);
+    if (terminalId === null) return;
+    layout.show("terminalsOpen");
+    terminals.show(terminalId);
+  };
+  return (
+    <div className="empty">
+      <KeyRound size={28} strokeWidth={1.4} />
+      <h2>Sign in to use the agent</h2>
+      <p role="status">{message}</p>
+      <p>The sign-in opens in a terminal. The agent starts when you are done there.</p>
+      {methods.map(({ id, name, description }) => (
+        <button key={id} type="button" className="button" title={description} onClick={() => void signIn(id)}>
+          {name}
+        </button>
+      ))}
     </div>
   );
 }

@@ -11,16 +11,20 @@ export function ConversationList() {
   const prepared = useAgentState((view) => view.prepared);
   const conversations = all.filter(({ id }) => id !== prepared);
   const current = useAgentState((view) => view.current);
+  const sessions = useAgentState((view) => view.sessions);
+  const agentName = useAgentState((view) => view.agent?.name) ?? "the agent";
   const button = useRef<HTMLButtonElement>(null);
   const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
   const [renaming, setRenaming] = useState(false);
   const { mayEdit } = useSession();
   const items = useAgentState((view) => (view.current === null ? undefined : view.items[view.current]));
   const shown = conversations.find(({ id }) => id === current);
+  const isEmpty = conversations.length === 0 && sessions.length === 0;
   const title = shown?.title ?? "New conversation";
   const openMenu = () => {
     const box = button.current?.getBoundingClientRect();
     if (box) setMenuAt({ x: box.left, y: box.bottom + 2 });
+    agent.findSessions();
   };
   if (renaming && shown)
     return (
@@ -40,11 +44,11 @@ export function ConversationList() {
         className="conversation-title grow"
         aria-haspopup="menu"
         aria-expanded={menuAt !== null}
-        disabled={conversations.length === 0}
+        disabled={isEmpty}
         onClick={openMenu}
       >
         <span className="truncate">{title}</span>
-        {conversations.length > 0 && <ChevronDown size={14} />}
+        {!isEmpty && <ChevronDown size={14} />}
       </button>
       {menuAt && (
         <Menu
@@ -62,6 +66,13 @@ export function ConversationList() {
               current: conversation.id === current,
               divided: index === 0 && shown !== undefined,
               run: () => agent.show(conversation.id),
+            })),
+            ...sessions.slice(0, 20).map(({ sessionId, title: name }, index) => ({
+              id: sessionId,
+              label: name,
+              divided: index === 0 && conversations.length > 0,
+              group: `Started elsewhere with ${agentName}`,
+              run: () => agent.adopt(sessionId),
             })),
           ]}
         />

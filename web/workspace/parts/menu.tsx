@@ -11,6 +11,8 @@ export interface MenuItem {
   current?: boolean;
   // Draws a divider above this item.
   divided?: boolean;
+  // The heading of this item and of those after it with the same one.
+  group?: string;
   run: () => void;
 }
 
@@ -60,22 +62,33 @@ export function Menu({ label, at, items, onClose }: MenuProps) {
       onKeyDown={onKeyDown}
       onToggle={(event) => event.newState === "closed" && onClose()}
     >
-      {items.map((item) => (
-        <MenuButton key={item.id ?? item.label} item={item} onClose={onClose} />
+      {items.map((item, index) => (
+        <MenuButton
+          key={item.id ?? item.label}
+          item={item}
+          heading={item.group === items[index - 1]?.group ? undefined : item.group}
+          onClose={onClose}
+        />
       ))}
     </div>
   );
 }
 
-function MenuButton({ item, onClose }: { item: MenuItem; onClose: () => void }) {
+function MenuButton({ item, heading, onClose }: { item: MenuItem; heading: string | undefined; onClose: () => void }) {
   return (
     <>
       {item.divided && <hr />}
+      {heading !== undefined && (
+        <div className="heading" role="presentation">
+          {heading}
+        </div>
+      )}
       <button
         type="button"
         role="menuitem"
         className={item.danger ? "danger" : undefined}
         aria-current={item.current}
+        aria-description={item.group}
         onClick={() => {
           onClose();
           item.run();

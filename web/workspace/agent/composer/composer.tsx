@@ -6,6 +6,7 @@ import { Attachments } from "./attachments.tsx";
 import { Choices } from "./choices.tsx";
 import { EditingNote } from "./editing-note.tsx";
 import { MessageBox } from "./message-box.tsx";
+import { OptionMenu } from "./option-menu.tsx";
 import { AllowedTools, QueueList } from "./queue-list.tsx";
 import { RuleList } from "./rule-list.tsx";
 import { scaleImage } from "./scale-image.ts";
@@ -79,6 +80,7 @@ export function Composer({ disabled }: { disabled: boolean }) {
         <div className="under">
           {acceptsImages && <ImageButton onImages={attachImages} />}
           {conversation && <Choices conversation={conversation} />}
+          {conversation && <OptionMenu conversation={conversation} />}
           <span className="grow truncate muted">
             {view.agent?.status === "starting" ? "The agent is starting…" : describeUsage(conversation?.usage ?? null)}
           </span>

@@ -1,4 +1,4 @@
-import { ArrowDown, Brain, CircleAlert, History as HistoryIcon, Hourglass, Info, ListTodo } from "lucide-react";
+import { ArrowDown, Brain, CircleAlert, History as HistoryIcon, Hourglass, Info, ListTodo, TriangleAlert } from "lucide-react";
 import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject, type UIEvent } from "react";
 import type { ConversationItem } from "@berth/contract/agent.ts";
 import { useSession } from "../../state/context.ts";
@@ -129,15 +129,27 @@ function Item({ conversationId, item, isLastSaid, busy }: ItemProps): ReactNode 
     case "url":
       return <UrlQuestion conversationId={conversationId} item={item} />;
     case "notice":
-      return (
-        <p className={`agent-notice ${item.level}`} role={item.level === "error" ? "alert" : undefined}>
-          {item.level === "error" ? <CircleAlert size={14} /> : <Info size={14} />}
-          {item.text}
-        </p>
-      );
+      return <AgentNotice item={item} />;
     case "restore":
       return <RestoredFiles conversationId={conversationId} item={item} busy={busy} />;
   }
+}
+
+function AgentNotice({ item: { level, text, detail } }: { item: Extract<ConversationItem, { kind: "notice" }> }) {
+  const Icon = level === "error" ? CircleAlert : level === "warning" ? TriangleAlert : Info;
+  return (
+    <div className={`agent-notice ${level}`} role={level === "error" ? "alert" : undefined}>
+      <Icon size={14} />
+      {detail === undefined ? (
+        <span>{text}</span>
+      ) : (
+        <details className="grow">
+          <summary>{text}</summary>
+          <Markdown text={detail} />
+        </details>
+      )}
+    </div>
+  );
 }
 
 interface RestoredFilesProps {

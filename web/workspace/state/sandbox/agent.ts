@@ -37,6 +37,7 @@ export function createAgent({ api, notices, mayEdit }: { api: Api; notices: Noti
   function receive(message: AgentMessage): void {
     const { current: before, prepared } = store.getState();
     store.setState((view) => updateAgentView(view, message));
+    if (message.type === "agent" || message.type === "hello") findSessions();
     if (message.type !== "hello") return;
     const { current, conversations } = store.getState();
     store.setState({ online: true });
@@ -49,6 +50,11 @@ export function createAgent({ api, notices, mayEdit }: { api: Api; notices: Noti
     store.setState({ current: id, refusal: null, editing: null });
     if (id === null) return void (mayEdit && prepare());
     if (items[id] === undefined) send({ type: "open", conversationId: id });
+  }
+
+  // Conversations that a person has had with the same agent elsewhere. A stopped agent is not started for them.
+  function findSessions(): void {
+    if (mayEdit && store.getState().agent?.status === "ready") socket?.send(JSON.stringify({ type: "sessions", requestId: randomId() }));
   }
 
   // The daemon answers with an empty conversation, in which the agent says what it offers.
@@ -73,6 +79,8 @@ export function createAgent({ api, notices, mayEdit }: { api: Api; notices: Noti
 
   return {
     store,
+    // What a person has entered into forms that are not answered, by item id.
+    formDrafts: new Map<string, FormData>(),
     show,
     connect() {
       socket ??= connectSocket({
@@ -135,9 +143,24 @@ export function createAgent({ api, notices, mayEdit }: { api: Api; notices: Noti
     },
     disallow: (conversationId: string, action: string) => send({ type: "disallow", conversationId, action }),
     rename: (conversationId: string, title: string) => send({ type: "rename", conversationId, title }),
+    findSessions,
+    adopt(sessionId: string): void {
+      const requestId = randomId();
+      if (send({ type: "adopt", requestId, sessionId })) store.setState({ adopting: requestId, refusal: null });
+    },
+    setOption: (conversationId: string, optionId: string, value: string | boolean) =>
+      send({ type: "option", conversationId, optionId, value }),
     setMode: (conversationId: string, modeId: string) => send({ type: "mode", conversationId, modeId }),
     setModel: (conversationId: string, modelId: string) => send({ type: "model", conversationId, modelId }),
     remove: (conversationId: string) => send({ type: "delete", conversationId }),
+    // Resolves with the terminal in which a person signs in; null if that failed.
+    async signIn(methodId: string): Promise<string | null> {
+      let terminalId: string | null = null;
+      await notices.attempt("Could not open the sign-in", async () => {
+        ({ terminalId } = await api.json<{ terminalId: string }>("api/agent/sign-in", "POST", { methodId }));
+      });
+      return terminalId;
+    },
     start: () =>
       notices.attempt("Could not start the agent", async () =>
         store.setState({ agent: await api.json<AgentState>("api/agent/start", "POST") }),

@@ -97,7 +97,8 @@ function queueConfirmed(view: AgentView, id: string): AgentView {
 
 function refused(view: AgentView, requestId: string | undefined, refusal: string): AgentView {
   const { pendingPrompt } = view;
-  if (pendingPrompt === null || pendingPrompt.requestId !== requestId) return { ...view, refusal };
+  const adopting = view.adopting === requestId ? null : view.adopting;
+  if (pendingPrompt === null || pendingPrompt.requestId !== requestId) return { ...view, adopting, refusal };
   return { ...view, pendingPrompt: null, returnedPrompt: pendingPrompt.prompt, refusal };
 }
 

@@ -4,11 +4,13 @@ import type { FormField } from "@berth/contract/questions.ts";
 interface FieldInputProps {
   field: FormField;
   name: string;
+  // What a person had entered when the panel was closed; undefined if nothing.
+  entered: string[] | undefined;
   disabled: boolean;
 }
 
 // One field of a form. The browser checks what its own controls can check.
-export function FieldInput({ field, name, disabled }: FieldInputProps) {
+export function FieldInput({ field, name, entered, disabled }: FieldInputProps) {
   const id = useId();
   const { label, description, required } = field;
   const hint = description === undefined ? undefined : `${id}-hint`;
@@ -22,7 +24,7 @@ export function FieldInput({ field, name, disabled }: FieldInputProps) {
     return (
       <fieldset disabled={disabled}>
         <label className="tick">
-          <input type="checkbox" name={name} defaultChecked={field.default ?? false} aria-describedby={hint} />
+          <input type="checkbox" name={name} defaultChecked={entered ? entered.length > 0 : field.default} aria-describedby={hint} />
           {label}
         </label>
         {Hint}
@@ -38,7 +40,7 @@ export function FieldInput({ field, name, disabled }: FieldInputProps) {
         {Hint}
         {field.choices.map((choice) => (
           <label key={choice.id} className="tick" title={choice.description}>
-            <input type="checkbox" name={name} value={choice.id} defaultChecked={field.default?.includes(choice.id)} />
+            <input type="checkbox" name={name} value={choice.id} defaultChecked={(entered ?? field.default)?.includes(choice.id)} />
             {choice.name}
           </label>
         ))}
@@ -51,21 +53,22 @@ export function FieldInput({ field, name, disabled }: FieldInputProps) {
         <span className="muted">{note}</span>
       </label>
       {Hint}
-      <Control field={field} common={{ id, name, required, className: "field", "aria-describedby": hint }} />
+      <Control field={field} entered={entered?.[0]} common={{ id, name, required, className: "field", "aria-describedby": hint }} />
     </fieldset>
   );
 }
 
 interface ControlProps {
+  entered: string | undefined;
   field: Exclude<FormField, { type: "boolean" | "choices" }>;
   common: { id: string; name: string; required: boolean; className: string; "aria-describedby": string | undefined };
 }
 
-function Control({ field, common }: ControlProps) {
+function Control({ field, entered, common }: ControlProps) {
   switch (field.type) {
     case "choice":
       return (
-        <select {...common} defaultValue={field.default === undefined ? "" : `=${field.default}`}>
+        <select {...common} defaultValue={entered ?? (field.default === undefined ? "" : `=${field.default}`)}>
           <option value="">{field.required ? "Choose…" : "No answer"}</option>
           {field.choices.map(({ id, name, description }) => (
             // An empty value would be no answer.
@@ -84,13 +87,14 @@ function Control({ field, common }: ControlProps) {
           step={field.type === "integer" ? 1 : "any"}
           min={field.minimum}
           max={field.maximum}
-          defaultValue={field.default}
+          defaultValue={entered ?? field.default}
         />
       );
     case "text": {
-      const { default: value, minLength, maxLength } = field;
+      const { default: initial, minLength, maxLength } = field;
+      const value = entered ?? initial;
       // Very long or several lines.
-      if (field.format === undefined && ((maxLength ?? 0) > 200 || value?.includes("\n")))
+      if (field.format === undefined && ((maxLength ?? 0) > 200 || initial?.includes("\n")))
         return <textarea {...common} rows={4} minLength={minLength} maxLength={maxLength} defaultValue={value} />;
       return (
         <input {...common} type={inputTypes[field.format ?? "text"]} minLength={minLength} maxLength={maxLength} defaultValue={value} />

@@ -31,11 +31,21 @@ export function FormQuestion({ conversationId, item }: { conversationId: string;
     setFault(found);
     if (found === null) agent.answer(conversationId, item.id, { action: "accept", values });
   };
+  const onChange = ({ currentTarget }: FormEvent<HTMLFormElement>) => {
+    setFault(null);
+    agent.formDrafts.set(item.id, new FormData(currentTarget));
+  };
   return (
-    <form className="agent-question" aria-labelledby={heading} onSubmit={onSubmit}>
+    <form className="agent-question" aria-labelledby={heading} onSubmit={onSubmit} onChange={onChange}>
       <Title id={heading} title={title} />
       {fields.map((field, index) => (
-        <FieldInput key={field.id} field={field} name={String(index)} disabled={!mayEdit} />
+        <FieldInput
+          key={field.id}
+          field={field}
+          name={String(index)}
+          entered={agent.formDrafts.get(item.id)?.getAll(String(index)).map(String)}
+          disabled={!mayEdit}
+        />
       ))}
       {fault && (
         <p className="fault" role="alert">
