@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { AgentMessage, AgentSession, Conversation, ConversationItem, PermissionRule } from "@berth/contract/agent.ts";
+import type { AgentMessage, Conversation, ConversationItem, PermissionRule } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { notFound } from "../http/errors.ts";
 import type { Environment } from "../programs/environment.ts";
-import { type AgentHandlers, messageOf, runningPids } from "./program/connection.ts";
+import { type AgentHandlers, runningPids } from "./program/connection.ts";
 import type { Terminals } from "../terminals/terminals.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions.ts";
@@ -16,6 +16,7 @@ import { openConversationStore, type SavedConversation } from "./conversations/c
 import { openSessionIds } from "./conversations/session-ids.ts";
 import { textOf } from "./conversations/tool-item.ts";
 import { createConversation } from "./conversations/conversation.ts";
+import { createFoundSessions, type FoundSessions } from "./found-sessions.ts";
 import { createModelForwarder } from "./model/model-forwarder.ts";
 import { createModelWatch } from "./model-watch.ts";
 import { type ImageStore, openImageStore } from "./prompts/image-store.ts";
@@ -30,7 +31,7 @@ import type { RunStore } from "./runs/run-store.ts";
 import { createRuns, type Runs } from "./runs/runs.ts";
 import { createThread, type Thread } from "./thread.ts";
 import { createReviews, type Reviews } from "./turn-changes/reviews.ts";
-import { createTurns, settleTools, type Turns } from "./turns.ts";
+import { createTurns, type Turns } from "./turns.ts";
 
 // The agent behind the routes (routes.ts), which load this module on first use.
 export interface Agent {
@@ -48,8 +49,8 @@ export interface Agent {
   thread(id: string): Thread;
   remove(id: string): void;
   // The sessions of a running agent that no conversation has had, and a conversation with one of them.
-  found(): Promise<AgentSession[]>;
-  adopt(sessionId: string): Promise<Conversation>;
+  found: FoundSessions["list"];
+  adopt: FoundSessions["adopt"];
   // Answers a question of a conversation. `answer` is a QuestionAnswer that nothing has checked.
   answer(id: string, itemId: string, answer: object): void;
   turns: Turns;
@@ -170,6 +171,21 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
     },
   });
 
+  const found = createFoundSessions({
+    runner,
+    sessions,
+    isTaken: (sessionId) => bySession(sessionId) !== undefined,
+    makeThread,
+    drop({ live: { head } }) {
+      threads.delete(head.id);
+      dirty.delete(head.id);
+    },
+    onAdopted({ live: { head } }) {
+      save();
+      publish({ type: "conversation", conversation: head });
+    },
+  });
+
   for (const { head, ...saved } of store.load()) add({ ...saved, head: { ...head, rules: templateRules() } });
 
   const runs = createRuns({
@@ -210,41 +226,14 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
     thread: find,
     remove(id) {
       const thread = find(id);
-      void forget(thread);
+      void turns.cancel(thread).then(() => found.forget(thread));
       threads.delete(id);
       dirty.delete(id);
       store.remove(id);
       publish({ type: "deleted", conversationId: id });
     },
-    async found() {
-      if (runner.state.status !== "ready") return [];
-      return await sessions.list(await runner.connect()).catch((error: unknown) => {
-        console.error("The agent does not list its sessions:", error);
-        return [];
-      });
-    },
-    async adopt(sessionId) {
-      const connection = await runner.connect();
-      const found = (await sessions.list(connection)).find((each) => each.sessionId === sessionId);
-      if (!found) throw notFound("The agent has no such conversation");
-      const thread = makeThread();
-      const { head } = thread.live;
-      // It is neither listed nor saved before it is complete.
-      thread.draft = "shown";
-      head.title = found.title;
-      try {
-        await sessions.adopt(thread, connection, sessionId);
-      } catch (error) {
-        threads.delete(head.id);
-        dirty.delete(head.id);
-        throw new AppError("agent_failed", { message: `The agent could not open the conversation: ${messageOf(error)}` });
-      }
-      settleTools(thread.live);
-      thread.draft = null;
-      save();
-      publish({ type: "conversation", conversation: head });
-      return head;
-    },
+    found: found.list,
+    adopt: found.adopt,
     answer,
     turns,
     runs,
@@ -266,13 +255,6 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
       return () => void listeners.delete(listener);
     },
   };
-
-  // The agent may keep the session of a deleted conversation, so it hears of the end. A stopped one is not started for it.
-  async function forget(thread: Thread): Promise<void> {
-    await turns.cancel(thread);
-    if (runner.state.status !== "ready") return;
-    await sessions.forget(thread, await runner.connect()).catch((error: unknown) => console.error("The agent keeps a session:", error));
-  }
 
   function answer(id: string, itemId: string, given: object): void {
     answerQuestion(find(id), itemId, parseAnswer({ ...given }));
