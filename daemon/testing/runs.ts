@@ -30,7 +30,7 @@ export function runsOf(daemon: () => TestDaemon) {
     },
     get,
     async becomes(id: string, status: RunStatus): Promise<Run> {
-      await expect.poll(async () => (await get(id)).status, { timeout: 15_000 }).toBe(status);
+      await expect.poll(async () => (await get(id)).status, { timeout: 60_000 }).toBe(status);
       return await get(id);
     },
     call: async (id: string, call: "messages" | "interrupt" | "answer", body: object = {}) => {

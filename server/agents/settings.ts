@@ -91,11 +91,20 @@ function opencodeConfig(provider: SessionModel["provider"], name: string, env: R
   };
 }
 
+const ASKED_TOOLS = "read edit glob grep list bash external_directory webfetch websearch codesearch lsp skill".split(" ");
+
 // opencode calls its modes agents, and none of them asks by default. Its subagents would act without asking.
 const ASKING_AGENT = {
   mode: "primary",
   description: "Works like build, but asks before it acts.",
-  permission: { "*": "ask", todowrite: "allow", todoread: "allow", task: "deny" },
+  // A file in the repository could allow what is not named here: opencode merges the two, and ours counts where both say something.
+  permission: {
+    "*": "ask",
+    ...Object.fromEntries(ASKED_TOOLS.map((tool) => [tool, "ask"])),
+    todowrite: "allow",
+    todoread: "allow",
+    task: "deny",
+  },
 };
 
 function baseUrl(provider: SessionModel["provider"], env: Record<string, string>): { baseURL: string } {
