@@ -10,7 +10,8 @@ export interface FileKind {
   mode?: number;
 }
 
-const LARGE = Array.from({ length: 120_000 }, (_line, index) => (index === 60_000 ? "alpha" : `a line ${index}`)).join("\n");
+// More than a turn shows of its changes, which is 512 KiB.
+const LARGE = Array.from({ length: 45_000 }, (_line, index) => (index === 20_000 ? "alpha" : `a line ${index}`)).join("\n");
 
 export const FILE_KINDS: readonly FileKind[] = [
   { path: "made/by/agent.txt", content: null },
