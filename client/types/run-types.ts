@@ -68,7 +68,7 @@ export interface RunData extends RunSummary {
   text: string;
   // At most 200.
   files: { path: string; kind: "added" | "modified" | "deleted"; linesAdded?: number; linesRemoved?: number }[];
-  waitsFor: RunQuestion[];
+  waitsFor: (RunQuestion | RunForm)[];
 }
 
 export interface RunQuestion {
@@ -81,7 +81,12 @@ export interface RunQuestion {
 
 export interface RunAnswer {
   itemId: string;
-  optionId: string;
+  // For a permission: the `id` of one of its options.
+  optionId?: string;
+  // For a form or an address. With `cancel` the agent goes on without an answer.
+  action?: "accept" | "decline" | "cancel";
+  // With `accept`, the values of the form by the `id` of its fields.
+  values?: Record<string, string | number | boolean | string[]>;
 }
 
 export interface ListRuns {
@@ -102,7 +107,9 @@ export type RunEvent =
   | { type: "end"; run: RunNow };
 
 // A run without what the events before have said.
-export type RunNow = Omit<RunData, "sessionId" | "waitsFor"> & { waitsFor: (RunData["waitsFor"][number] | RunForm)[] };
+export type RunNow = Omit<RunData, "sessionId">;
 
 // A form to fill in, or an address to open.
-export type RunForm = { itemId: string; title: string } & ({ kind: "form"; fields: FormField[] } | { kind: "url"; url: string });
+export type RunForm =
+  | { itemId: string; title: string; kind: "form"; fields: FormField[] }
+  | { itemId: string; title: string; kind: "url"; url: string };

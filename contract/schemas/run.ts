@@ -1,4 +1,5 @@
 import Type, { type Static, type TSchema } from "typebox";
+import type { FormField } from "../questions.ts";
 import { PermissionRules } from "./permission-rule.ts";
 import { ConversationItem } from "./sandbox/sandbox-agent.ts";
 
@@ -70,8 +71,19 @@ export type StartRun = Static<typeof StartRun>;
 export const RunMessage = Type.Object({ prompt: Prompt, attachments: Type.Optional(Attachments) }, { $id: "RunMessage" });
 export type RunMessage = Static<typeof RunMessage>;
 
+const FormValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Array(Type.String())]);
+
 export const AnswerRun = Type.Object(
-  { itemId: short("The `itemId` of the question in `waitsFor`."), optionId: short("The `id` of one of its `options`.") },
+  {
+    itemId: short("The `itemId` of the question in `waitsFor`."),
+    optionId: Type.Optional(short("For a permission: the `id` of one of its `options`.")),
+    action: Type.Optional(
+      Type.Enum(["accept", "decline", "cancel"], describe("For a form or an address. With `cancel` the agent goes on without an answer.")),
+    ),
+    values: Type.Optional(
+      Type.Record(Type.String(), FormValue, describe("With `accept`, the values of the form by the `id` of its `fields`.")),
+    ),
+  },
   { $id: "AnswerRun" },
 );
 export type AnswerRun = Static<typeof AnswerRun>;
@@ -126,10 +138,14 @@ const RunFile = Type.Object({
   linesRemoved: Type.Optional(Type.Integer()),
 });
 
-const RunQuestion = Type.Object({
+const question = {
   itemId: Type.String(describe("Names the question in an answer.")),
-  kind: Type.Enum(["permission"]),
   title: Type.String(describe("The question, for people.")),
+};
+
+const Permission = Type.Object({
+  ...question,
+  kind: Type.Literal("permission"),
   tool: Type.Object({
     kind: Type.String(describe("As in the rules of `permissions`.")),
     title: Type.String(describe("What the agent wants to do.")),
@@ -138,13 +154,39 @@ const RunQuestion = Type.Object({
   options: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), kind: Type.String() }), describe("The possible answers.")),
 });
 
+const Form = Type.Object({
+  ...question,
+  kind: Type.Literal("form"),
+  fields: Type.Unsafe<FormField[]>(
+    Type.Array(
+      Type.Object(
+        {
+          id: Type.String(),
+          label: Type.String(),
+          description: Type.Optional(Type.String()),
+          required: Type.Boolean(),
+          type: Type.Enum(["text", "number", "integer", "boolean", "choice", "choices"]),
+        },
+        { additionalProperties: true },
+      ),
+      describe("The fields of the form. A choice has `choices`, and each type may have a `default` and limits."),
+    ),
+  ),
+});
+
+const Address = Type.Object({
+  ...question,
+  kind: Type.Literal("url"),
+  url: Type.String(describe("The address that a person should open.")),
+});
+
 export const Run = Type.Object(
   {
     ...RunSummary.properties,
     permissions: Permissions,
     text: Type.String(describe("The agent's last message, at most 32 KiB.")),
     files: Type.Array(RunFile, describe("The files that it has changed, at most 200.")),
-    waitsFor: Type.Array(RunQuestion, describe("The questions that it waits for.")),
+    waitsFor: Type.Array(Type.Union([Permission, Form, Address]), describe("The questions that it waits for.")),
   },
   { $id: "Run" },
 );

@@ -1,3 +1,5 @@
+import { plainText } from "../plain-text.ts";
+
 // The fields of a daemon's report. It is untrusted, so each is checked.
 
 export function timeOf(text: unknown): number | null {
@@ -22,3 +24,15 @@ export const listOf = <Item>(value: unknown, limit: number, parse: (item: Record
     const parsed = object && parse(object);
     return parsed ? [parsed] : [];
   });
+
+export const oneOf = <Value extends string>(value: unknown, values: readonly Value[]): Value | null =>
+  values.includes(value as Value) ? (value as Value) : null;
+
+const MAX_NAME = 200;
+
+// A text on one line; null if there is none.
+export const nameOf = (value: unknown, maxLength = MAX_NAME): string | null =>
+  typeof value === "string" && value !== "" ? plainText(value, maxLength) : null;
+
+// An id that the caller sends back to the daemon, so it cannot be changed.
+export const idOf = (value: unknown): string | null => (typeof value === "string" && /^[\x20-\x7e]{1,200}$/.test(value) ? value : null);

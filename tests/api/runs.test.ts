@@ -52,7 +52,7 @@ describeWith(agent.missing, "runs of a session", () => {
     expect(waitsFor).toMatchObject([{ kind: "permission", tool: { kind: "edit" } }]);
     expect(await berth.api.readFile(session.sandboxId, "hello.txt")).toBeNull();
     const following = follow(runId);
-    const [{ itemId, options }] = waitsFor as [Run["waitsFor"][number]];
+    const [{ itemId, options }] = waitsFor as [Extract<Run["waitsFor"][number], { kind: "permission" }>];
     const optionId = options.find(({ kind }) => kind === "allow_once")!.id;
     expect((await call("POST", runId, "/answer", { itemId, optionId })).status).toBe(204);
     const events = await following;

@@ -16,6 +16,7 @@ const SHORT = [
   "volume.deleting",
   "snapshot.copied",
   "outbox.recorded",
+  "run.delivered",
 ];
 
 test(

@@ -75,6 +75,8 @@ test("a run is started once by its Idempotency-Key, read, listed in pages, steer
   expect(show(await post(`${path}/messages`, { prompt: "More" }, message))).toBe("202");
   expect(show(await post(`${path}/messages`, { prompt: "More" }, message))).toBe("202");
   expect(show(await post(`${path}/answer`, { itemId: "item_1", optionId: "yes" }))).toBe("204");
+  for (const body of [{ itemId: "item_1" }, { itemId: "item_1", optionId: "yes", action: "accept" }])
+    expect(show(await post(`${path}/answer`, body))).toBe("400 validation_failed");
   const events = await app.call("GET", `${base}${path}/events`);
   expect([events.text, events.headers.get("x-request-id")]).toEqual(["data: {}\n\n", expect.stringMatching(/^req_/)]);
   expect(show(await post(`${path}/interrupt`))).toBe("204");

@@ -119,7 +119,12 @@ function messageIdOf(request: FastifyRequest, clock: Clock): string {
   return idFrom("msg", [partnerIdOf(request), runIdOf(request), bodyHash, key].join("\n"));
 }
 
-const toAnswer = ({ itemId, optionId }: AnswerRun): RunAnswer => ({ itemId, optionId });
+function toAnswer({ itemId, optionId, action, values }: AnswerRun): RunAnswer {
+  if ((optionId === undefined) === (action === undefined))
+    throw new AppError("validation_failed", { details: [{ field: "optionId", message: "Must have exactly one of optionId and action" }] });
+  if (optionId !== undefined) return { itemId, optionId };
+  return { itemId, action: action!, ...(values && { values }) };
+}
 
 // The only event that is left when the daemon of an ended run cannot be asked.
 function sendEnd(request: FastifyRequest, response: ServerResponse, run: StoredRun): void {

@@ -1,10 +1,11 @@
 import { isRunId, RUN_REASONS, RUN_STATUSES, type RunId } from "@berth/contract";
-import type { RunFile, RunQuestion, RunReason, RunStatus } from "@berth/contract/daemon/runs.ts";
+import type { RunFile, RunReason, RunStatus } from "@berth/contract/daemon/runs.ts";
 import type { RunNews } from "@berth/contract/daemon-internal.ts";
-import { plainLines, plainText } from "../../plain-text.ts";
+import { plainLines } from "../../plain-text.ts";
 import { isFinal, type RunDetails, type RunSummary, type StoredRun } from "../../store/runs/run.ts";
 import type { RunChange } from "../../store/runs/write.ts";
-import { countOf, listOf, objectOf, timeOf } from "../report-fields.ts";
+import { countOf, idOf, listOf, nameOf, objectOf, oneOf, timeOf } from "../report-fields.ts";
+import { questionOf } from "./run-question.ts";
 
 // What a daemon says about a run. What was asked for (the prompt, the permissions, the limits) is in the row and not taken from here.
 export interface RunReport {
@@ -28,9 +29,6 @@ const MAX_FILES = 200;
 const MAX_FILES_LENGTH = 64 * 1024;
 const MAX_PATH = 1000;
 const MAX_QUESTIONS = 20;
-const MAX_OPTIONS = 20;
-const MAX_INPUT = 4096;
-const MAX_NAME = 200;
 
 // null if it is none.
 export function parseReport(data: unknown): RunReport | null {
@@ -88,15 +86,6 @@ export function applyReport(run: StoredRun, report: RunReport, nowMs: number): R
   };
 }
 
-const oneOf = <Value extends string>(value: unknown, values: readonly Value[]): Value | null =>
-  values.includes(value as Value) ? (value as Value) : null;
-
-const nameOf = (value: unknown, maxLength = MAX_NAME): string | null =>
-  typeof value === "string" && value !== "" ? plainText(value, maxLength) : null;
-
-// An id that the caller sends back to the daemon, so it cannot be changed.
-const idOf = (value: unknown): string | null => (typeof value === "string" && /^[\x20-\x7e]{1,200}$/.test(value) ? value : null);
-
 function tokensOf(value: unknown): RunSummary["tokens"] {
   const [input, output] = [countOf(objectOf(value)?.input), countOf(objectOf(value)?.output)];
   return input === null || output === null ? null : { input, output };
@@ -117,26 +106,4 @@ function filesOf(value: unknown): RunFile[] {
     const [added, removed] = [countOf(linesAdded), countOf(linesRemoved)];
     return { path: plain, kind: known, ...(added !== null && { linesAdded: added }), ...(removed !== null && { linesRemoved: removed }) };
   });
-}
-
-const TOOLS = ["read", "edit", "delete", "move", "search", "shell", "fetch", "other", "*"] as const;
-const ANSWERS = ["allow_once", "allow_always", "reject_once", "reject_always"] as const;
-
-function questionOf({ itemId, kind, title, tool, options }: Record<string, unknown>): RunQuestion | null {
-  const [id, about] = [idOf(itemId), objectOf(tool)];
-  if (id === null || kind !== "permission" || about === null) return null;
-  return {
-    itemId: id,
-    kind,
-    title: nameOf(title, 300) ?? "",
-    tool: {
-      kind: oneOf(about.kind, TOOLS) ?? "other",
-      title: nameOf(about.title, 300) ?? "",
-      ...(typeof about.input === "string" && { input: plainLines(about.input, MAX_INPUT) }),
-    },
-    options: listOf(options, MAX_OPTIONS, (option) => {
-      const [optionId, answer] = [idOf(option.id), oneOf(option.kind, ANSWERS)];
-      return optionId !== null && answer !== null ? { id: optionId, name: nameOf(option.name) ?? answer, kind: answer } : null;
-    }),
-  };
 }

@@ -129,6 +129,49 @@ onBothEngines("runs", (databases) => {
     expect(JSON.stringify(event).length).toBeLessThan(10_000);
   });
 
+  test("forms and addresses that a run waits for are bounded, and answered by their action", async () => {
+    const { id, runs } = await open();
+    const { id: runId } = await startDelivered(id);
+    const head = { itemId: "item_2", title: "Your\u0007 name" };
+    const text = {
+      id: "name",
+      label: "Name",
+      required: true,
+      type: "text",
+      maxLength: 9,
+      minLength: "x",
+      pattern: "(a+)+",
+      default: "A\u0000da",
+    };
+    const choice = { id: "size", label: "Size", type: "choices", choices: [{ id: "s", name: "Small" }, { name: "None" }], default: ["s"] };
+    const fields = [text, choice, { id: "x", type: "poem" }, null, ...Array<unknown>(50).fill(text)];
+    const url = { ...head, kind: "url", url: "https://example.com/sign-in?a=b" };
+    const waitsFor = [
+      { ...head, kind: "form", fields },
+      url,
+      { ...url, url: "javascript:alert(1)" },
+      { ...url, url: `https://x/${"y".repeat(9000)}` },
+    ];
+    daemon.report(runId, "run.needs_input", { status: "needs_input", waitsFor });
+    await expect.poll(async () => (await rowOf(id, runId))?.status).toBe("needs_input");
+    const asked = (await rowOf(id, runId))!.details.waitsFor;
+    const { minLength: _, pattern: __, ...plain } = { ...text, default: "Ada" };
+    expect(asked).toMatchObject([
+      { title: "Your name", kind: "form" },
+      { kind: "url", url: url.url },
+    ]);
+    expect((asked[0] as { fields: unknown[] }).fields.slice(0, 2)).toEqual([
+      plain,
+      { ...choice, required: false, choices: [{ id: "s", name: "Small" }] },
+    ]);
+    expect((await runEvents())[0]!.waitsFor).toEqual([
+      { itemId: "item_2", kind: "form", title: "Your name" },
+      { ...url, title: "Your name" },
+    ]);
+    await runs.answer("acme", id, runId, { itemId: "item_2", action: "accept", values: { name: "Ada" } });
+    expect(daemon.calls.at(-1)).toMatchObject({ path: `/${runId}/answer`, body: { action: "accept", values: { name: "Ada" } } });
+  });
+
   test("a run of a fork's sandbox, which its files name, is stopped there", async () => {
     const { id, session } = await open();
     const { id: runId } = await startDelivered(id);

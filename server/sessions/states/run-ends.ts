@@ -1,6 +1,6 @@
 import type { EventType } from "@berth/contract";
 import { appendEvent } from "../../store/events.ts";
-import type { StoredRun } from "../../store/runs/run.ts";
+import type { RunDetails, StoredRun } from "../../store/runs/run.ts";
 import { endRun, unfinishedRuns, type RunEnd } from "../../store/runs/write.ts";
 import type { Db } from "../../store/schema.ts";
 import type { PartnerSession } from "../../store/sessions/session.ts";
@@ -31,12 +31,17 @@ const MAX_INPUT = 1000;
 
 function eventData({ id, status, summary, details, startedAtMs, endedAtMs }: StoredRun) {
   const { reason, code, message, conversationId, tokens, fileCount } = summary;
-  const waitsFor = details.waitsFor.slice(0, MAX_QUESTIONS).map((question) => ({
-    ...question,
-    tool: { ...question.tool, ...(question.tool.input !== undefined && { input: question.tool.input.slice(0, MAX_INPUT) }) },
-  }));
+  const waitsFor = details.waitsFor.slice(0, MAX_QUESTIONS).map(shorten);
   const durationMs = startedAtMs === null || endedAtMs === null ? null : endedAtMs - startedAtMs;
   return { runId: id, runStatus: status, reason, code, message, conversationId, waitsFor, tokens, durationMs, fileCount };
+}
+
+// The fields of a form are in the run.
+function shorten(question: RunDetails["waitsFor"][number]): object {
+  const { itemId, kind, title } = question;
+  if (kind === "form") return { itemId, kind, title };
+  if (kind === "url" || question.tool.input === undefined) return question;
+  return { ...question, tool: { ...question.tool, input: question.tool.input.slice(0, MAX_INPUT) } };
 }
 
 // Ends a run that is not over, with its event.

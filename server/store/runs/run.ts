@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import type { RunId } from "@berth/contract";
-import type { Run, RunQuestion, RunStatus, StartRun } from "@berth/contract/daemon/runs.ts";
+import type { Run, RunStatus, StartRun } from "@berth/contract/daemon/runs.ts";
 import type { RunsTable } from "../tables/run-table.ts";
 
 // A run as the server knows it: what was asked for, and the daemon's last report.
@@ -41,7 +41,7 @@ export type RunSummary = Pick<
   | "waitingMessages"
 >;
 
-export type RunDetails = Pick<Run, "permissions" | "text" | "files"> & { waitsFor: RunQuestion[] };
+export type RunDetails = Pick<Run, "permissions" | "text" | "files" | "waitsFor">;
 
 // What the daemon has to learn: that there is the run, or that it is over.
 export type Pending = { start: StartRun } | "interrupt";
