@@ -24,8 +24,9 @@ export interface Outbox {
 
 // Far more than comes together while a server restarts. Beyond it the oldest are lost.
 const MAX_ENTRIES = 5000;
-// In one response.
+// In one response. Reports of runs have texts and lists of files, and the server reads at most 4 MiB.
 const MAX_SENT = 32;
+const MAX_SENT_LENGTH = 256 * 1024;
 
 export function openOutbox(file: string): Outbox {
   let entries: OutboxEntry[] = [];
@@ -98,6 +99,13 @@ function read(file: string): OutboxEntry[] {
 
 const MAX_WAIT_MS = 60_000;
 
+// At least one, whatever its length.
+export function firstOf(entries: readonly OutboxEntry[]): OutboxEntry[] {
+  let length = 0;
+  const end = entries.findIndex((entry, index) => index >= MAX_SENT || (length += lineOf(entry).length) > MAX_SENT_LENGTH);
+  return end < 0 ? [...entries] : entries.slice(0, Math.max(1, end));
+}
+
 export function outboxRoutes(outbox: Outbox, open: () => number): Route[] {
   return [
     {
@@ -106,7 +114,7 @@ export function outboxRoutes(outbox: Outbox, open: () => number): Route[] {
       async handle({ query, response }) {
         const waitMs = Math.min(MAX_WAIT_MS, Number(query.get("waitMs")) || 0);
         await outbox.wait(waitMs, response);
-        sendJson(response, 200, { entries: outbox.list().slice(0, MAX_SENT), open: open() });
+        sendJson(response, 200, { entries: firstOf(outbox.list()), open: open() });
       },
     },
     {
