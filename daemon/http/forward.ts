@@ -10,7 +10,9 @@ export function sendUpstream(
   { request, response, cover }: Pick<Call, "request" | "response" | "cover">,
   upstream: Pick<RequestOptions, "createConnection" | "host" | "port" | "path" | "agent">,
 ): Promise<ForwardableAnswer> {
-  const { [TOKEN_HEADER]: _token, ...headers } = endToEndHeaders(request.headers);
+  const { [TOKEN_HEADER]: _token, host, ...others } = endToEndHeaders(request.headers);
+  // First and in the usual letters, because small servers compare names as they are.
+  const headers = { ...(host !== undefined && { Host: host }), ...others };
   const framing = bodyFraming(request.headers);
   const outgoing = httpRequest({ ...upstream, method: request.method, headers: { ...headers, ...framing }, setHost: false });
   cover(outgoing);

@@ -23,14 +23,18 @@ describe("ports", () => {
   test("forward requests unchanged, without the sandbox token", async () => {
     const inner = createServer((request, response) => {
       request.resume();
-      response.writeHead(207, { "X-Saw": `${request.method} ${request.url}`, "X-Token": String(request.headers["x-berth-token"]) });
+      response.writeHead(207, {
+        "X-Saw": `${request.method} ${request.url}`,
+        "X-Token": String(request.headers["x-berth-token"]),
+        "X-First": String(request.rawHeaders[0]),
+      });
       response.end("inside");
     }).listen(0, "127.0.0.1");
     await once(inner, "listening");
     const { port } = inner.address() as AddressInfo;
     const reply = await daemon.fetch(`/ports/${port}/a%20b/../c?d=e`, { method: "PUT", body: "hello" });
     expect(reply).toMatchObject({ status: 207, text: "inside" });
-    expect(reply.headers).toMatchObject({ "x-saw": "PUT /a%20b/../c?d=e", "x-token": "undefined" });
+    expect(reply.headers).toMatchObject({ "x-saw": "PUT /a%20b/../c?d=e", "x-token": "undefined", "x-first": "Host" });
     expect((await daemon.fetch(`/ports/${port}`)).headers["x-saw"]).toBe("GET /");
     inner.close();
     inner.closeAllConnections();
