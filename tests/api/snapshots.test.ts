@@ -66,12 +66,21 @@ function suite(driver: string): void {
     const { body: session } = await create();
     await run(session.sandboxId, "mkdir app; echo kept > app/note; sync");
     await call("POST", `/sessions/${session.sessionId}/pause`);
-    const request = { externalUserId: "ada", autoStartAgent: false, source: { sessionId: session.sessionId }, count: 3 };
+    const request = {
+      externalUserId: "ada",
+      autoStartAgent: false,
+      source: { sessionId: session.sessionId },
+      count: 3,
+      run: { prompt: "Try" },
+    };
     const key = { "idempotency-key": `three forks on ${driver}` };
     const forked = await call<ForkedSessions>("POST", "/sessions", request, key);
     expect(forked).toMatchObject({ status: 207 });
     const forks = forked.body.sessions.map((each) => each.session!);
     expect(new Set(forks.map(({ sessionId }) => sessionId)).size).toBe(3);
+    for (const { sessionId, run: own } of forks)
+      expect(await call("GET", `/sessions/${sessionId}/runs`)).toMatchObject({ body: { data: [{ runId: own!.runId }] } });
+    expect(new Set(forks.map(({ run: own }) => own!.runId)).size).toBe(3);
     for (const [i, fork] of forks.entries()) expect(await run(fork.sandboxId, `echo ${i} >> app/note; cat app/note`)).toBe(`kept\n${i}\n`);
     expect(await details(forks[0]!.sessionId)).toMatchObject({ source: { sessionId: session.sessionId, status: "ready" } });
     expect(await details(session.sessionId)).toMatchObject({ status: "paused" });
