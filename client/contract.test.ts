@@ -16,8 +16,6 @@ test("the client's types match the contract", () => {
   expectTypeOf<own.SessionData>().toEqualTypeOf<contract.SessionRead>();
   expectTypeOf<contract.Session>().toExtend<own.SessionData>();
   expectTypeOf<own.CreateSession>().toEqualTypeOf<contract.CreateSession>();
-  expectTypeOf<runs.StartRun>().toEqualTypeOf<contract.StartRun>();
-  expectTypeOf<runs.RunStarted>().toEqualTypeOf<contract.RunStarted>();
   expectTypeOf<own.UpdateSession>().toEqualTypeOf<contract.UpdateSession>();
   expectTypeOf<own.IssueLaunchUrl>().toEqualTypeOf<contract.IssueLaunchUrl>();
   expectTypeOf<own.LaunchUrl>().toEqualTypeOf<contract.LaunchUrl>();
