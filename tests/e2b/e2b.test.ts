@@ -131,6 +131,7 @@ describe("sandboxes", () => {
       lifecycle: { onTimeout: "kill" },
       domain: new URL(berth.url).host,
     });
+    expect(JSON.stringify(info)).not.toContain(box.token);
     const list = async (query: string) =>
       ((await wire.api("GET", `/v2/sandboxes?${query}`)).json as { sandboxID: string }[]).map(({ sandboxID }) => sandboxID);
     const metadata = encodeURIComponent(new URLSearchParams({ app: encodeURIComponent("shop & co") }).toString());

@@ -52,6 +52,7 @@ function endSpan(span: Span, request: IncomingMessage, response: ServerResponse)
 // The path without the names that callers choose.
 function routeOf(request: IncomingMessage): string {
   const [, area, sandboxId, ...rest] = splitUrl(request).path.split("/");
+  if (area === "e2b" || area === "files") return "/e2b/envd";
   if (area !== "sandboxes") return "/workspace";
   return rest.length === 0 || sandboxId === undefined ? "/sandboxes/{sandboxId}" : `/sandboxes/{sandboxId}/${operationOf(`/${rest[0]}`)}`;
 }

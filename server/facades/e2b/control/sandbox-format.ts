@@ -57,7 +57,8 @@ export function createSandboxFormat({ access, templates, domain }: FormatDeps) {
       const { egress } = view;
       return {
         ...listed(view),
-        ...credentials(view.sandboxId, publicTraffic),
+        // Without the tokens: a key that may only read gets this too.
+        domain,
         allowInternetAccess: egress?.policy !== "none",
         network: {
           allowPublicTraffic: publicTraffic,
