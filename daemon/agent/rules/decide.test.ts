@@ -28,6 +28,16 @@ const judge = (rules: PermissionRule[], ...calls: Partial<ToolCallUpdate>[]) =>
 const shell = (command: unknown, more: object = {}) => ({ kind: "execute" as const, rawInput: { command, ...more } });
 const edit = (...paths: string[]) => ({ kind: "edit" as const, locations: paths.map((path) => ({ path })) });
 
+test("the tools of goose that write files are edits, although it names no kind, and other tools are not", () => {
+  const rules: PermissionRule[] = [{ tool: "edit", path: "src/**", allow: true }];
+  const goose = (title: string, path: string) => ({ kind: "other" as const, title, rawInput: { path, content: "x" } });
+  expect(judge(rules, goose("write · a.ts", join(workspace, "src/a.ts")))).toBe("allow");
+  expect(judge(rules, goose("edit · a.ts", "src/a.ts"))).toBe("allow");
+  expect(judge(rules, goose("write · secret", "secret"))).toBe("ask");
+  expect(judge(rules, goose("blog: write · a.ts", "src/a.ts"))).toBe("ask");
+  expect(judge(rules, goose("writer", "src/a.ts"))).toBe("ask");
+});
+
 describe("a rule that allows a command", () => {
   const rules: PermissionRule[] = [{ tool: "shell", command: "npm test*", allow: true }];
 

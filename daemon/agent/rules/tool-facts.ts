@@ -27,12 +27,21 @@ export function toolFacts(calls: ToolCallUpdate[], workspace: string): ToolFacts
   const commands = [...new Set(calls.flatMap(({ rawInput }) => commandsOf(rawInput)))];
   const paths = [...new Set(calls.flatMap((call) => [...touchedPaths(call), ...foldersOf(call.rawInput)]))];
   const kind = calls.findLast((call) => call.kind)?.kind ?? "other";
-  return { tool: ruleTool(kind, commands.length > 0), commands, files: paths.map((path) => toolFile(path, workspace)) };
+  const title = calls.findLast((call) => call.title)?.title ?? "";
+  return {
+    tool: ruleTool(kind, { title, hasCommand: commands.length > 0 }),
+    commands,
+    files: paths.map((path) => toolFile(path, workspace)),
+  };
 }
 
-// goose calls a command a tool of another kind.
-export function ruleTool(kind: ToolItem["toolKind"] | "switch_mode", hasCommand: boolean): ToolFacts["tool"] {
+// goose names no kind of a tool. Its title begins with the tool's name, and those of other extensions begin with the extension's.
+export function ruleTool(
+  kind: ToolItem["toolKind"] | "switch_mode",
+  { title, hasCommand }: { title: string; hasCommand: boolean },
+): ToolFacts["tool"] {
   if (hasCommand || kind === "execute") return "shell";
+  if (kind === "other" && /^(write|edit)( · |$)/.test(title)) return "edit";
   return kind === "think" || kind === "switch_mode" ? "other" : kind;
 }
 
