@@ -25,11 +25,14 @@ export interface WaitDeps {
 
 // The readiness probe runs only once a second, so the daemon is polled directly.
 const DAEMON_POLL_MS = 50;
-// The watch may be broken, so the API server is polled as well.
+// The watch may be broken, so the API server is polled as well: the more starts wait, the less often each one asks, so that a burst does
+// not slow down the API server that it waits for.
 const POD_POLL_MS = 1_000;
+const POLL_MORE_MS = 100;
+let waiting = 0;
 
-// Resolves with the pod when its daemon answers. The pod is read from the API server at every change that the watch reports, and once
-// a second: the address of a watched pod may already belong to another pod.
+// Resolves with the pod when its daemon answers. The pod is read from the API server when the watch reports that it runs or cannot start,
+// and about once a second: the address of a watched pod may already belong to another pod.
 export async function awaitReady(
   deps: WaitDeps,
   { name, volumes = [] }: { name: string; volumes?: readonly SandboxVolume[] | undefined },
@@ -42,6 +45,7 @@ export async function awaitReady(
   const isClusterFull = watchScheduling(deps, signal);
   const findVolumeProblem = watchVolumes(deps, volumes, signal);
   using changes = deps.pods.follow(name);
+  waiting++;
   try {
     for (;;) {
       const [workload, found] = await Promise.all([
@@ -58,20 +62,28 @@ export async function awaitReady(
       const error = await controllerError(workload, pod);
       failingSinceMs = error === null ? null : (failingSinceMs ?? performance.now());
       if (error !== null && performance.now() - failingSinceMs! >= deps.controllerErrorMs) throw failure({ kind: "failed", reason: error });
-      const nextReadMs = performance.now() + POD_POLL_MS;
+      const pollMs = POD_POLL_MS + (waiting - 1) * POLL_MORE_MS;
+      const nextReadMs = performance.now() + pollMs;
       // A timer may fire a moment early, so it gets the time that is left.
-      for (let changed = false, leftMs = POD_POLL_MS; !changed && leftMs > 0; leftMs = nextReadMs - performance.now()) {
-        const isDialable = pod !== null && isAlive(pod) && pod.status?.podIP !== undefined;
-        if (isDialable && (await daemonAnswers((inner) => dialPodAddress(pod, inner), signal))) return pod;
-        changed = await changes.next(isDialable ? DAEMON_POLL_MS : leftMs, signal);
+      for (let isNews = false, leftMs = pollMs; !isNews && leftMs > 0; leftMs = nextReadMs - performance.now()) {
+        const dialable = pod !== null && isDialable(pod);
+        if (dialable && (await daemonAnswers((inner) => dialPodAddress(pod, inner), signal))) return pod;
+        isNews = (await changes.next(dialable ? DAEMON_POLL_MS : leftMs, signal)) && deps.pods.of(name).some(isWorthReading);
       }
     }
   } catch (error) {
     // If the caller's signal aborts while the pod cannot start, report why it cannot.
     if (signal.aborted && volumeProblem) throw volumeError(volumeProblem);
     throw signal.aborted && startFailure ? failure(startFailure) : error;
+  } finally {
+    waiting--;
   }
 }
+
+const isDialable = (pod: V1Pod) => isAlive(pod) && pod.status?.podIP !== undefined;
+
+// Most changes of a pod that starts, such as that it has a node, are not.
+const isWorthReading = (pod: V1Pod) => isDialable(pod) || startFailureOf(pod) !== null;
 
 // Resolves when the pod `podName` of the sandbox no longer exists.
 export async function awaitGone(deps: WaitDeps, name: string, podName: string, signal: AbortSignal): Promise<void> {

@@ -147,7 +147,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
       operation(spec.id, signal, async () => {
         const before = await workloads.read(nameOf(spec.id), signal);
         try {
-          await ensureRunning(startDeps, spec, signal);
+          await ensureRunning(startDeps, spec, before, signal);
         } catch (error) {
           // Delete the files only if this call has created them.
           if (!before) await destroy(spec.id, AbortSignal.timeout(UNDO_TIMEOUT_MS));
@@ -160,9 +160,9 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
     resume: (spec, signal) =>
       operation(spec.id, signal, async () => {
-        if (!(await workloads.read(nameOf(spec.id), signal)))
-          throw new AppError("sandbox_failed", { message: "The sandbox's files no longer exist" });
-        return { restarted: await ensureRunning(startDeps, spec, signal) };
+        const before = await workloads.read(nameOf(spec.id), signal);
+        if (!before) throw new AppError("sandbox_failed", { message: "The sandbox's files no longer exist" });
+        return { restarted: await ensureRunning(startDeps, spec, before, signal) };
       }),
 
     destroy: (id, signal) => operation(id, signal, () => destroy(id, signal)),

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { newId } from "@berth/contract";
 import { afterEach, describe, expect, test } from "vitest";
 import { machine, testWith } from "../../../tests/support/machine.ts";
@@ -264,6 +265,29 @@ test("a change of the pod while it is read is not missed", async () => {
   scheduling[Symbol.dispose]();
   await creating;
   expect(Math.min(...times.filter((time) => time > startedMs)) - startedMs).toBeLessThan(1_000);
+});
+
+test("creates look once whether their sandbox exists, and the more of them wait for a pod, the less often each one asks", async () => {
+  // The extensions are installed, so a sandbox may come from a warm pool.
+  const { double, driver } = await start({ warmPools: {} });
+  using _held = double.kubelet.holdScheduling();
+  const giveUp = new AbortController();
+  const create = () => driver.create(newSpec(), giveUp.signal).catch(() => {});
+  const waiting = [create()];
+  const pods = () => double.objects.list("pods").length;
+  await expect.poll(pods).toBe(1);
+  const asked = double.calls.filter((call) => call.endsWith("sandboxes"));
+  expect(asked.slice(0, 2)).toEqual(["GET sandboxes", "POST sandboxes"]);
+
+  for (let i = 1; i < 20; i++) waiting.push(create());
+  await expect.poll(pods).toBe(20);
+  const [callsBefore, beganMs] = [double.calls.length, performance.now()];
+  await sleep(2_200);
+  // A read of the Sandbox and of its pod, every 2.9 seconds.
+  const reads = 20 * 2 * (1 + (performance.now() - beganMs) / 2_900);
+  expect(double.calls.length - callsBefore).toBeLessThanOrEqual(reads);
+  giveUp.abort();
+  await Promise.all(waiting);
 });
 
 test("a broken watch starts again as soon as the API server answers another call", async () => {

@@ -25,20 +25,20 @@ export interface StartDeps extends WaitDeps {
   log: Log;
 }
 
-const CREATE_TIMEOUT_MS = 30_000;
-
-// Starts the sandbox in whatever condition it is, and waits for its daemon. Returns true if its processes are new.
-export async function ensureRunning(deps: StartDeps, spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
+// Starts the sandbox in whatever condition it is, and waits for its daemon. `before` is its workload, or null if it has none. Returns true if
+// its processes are new.
+export async function ensureRunning(deps: StartDeps, spec: SandboxSpec, before: Workload | null, signal: AbortSignal): Promise<boolean> {
   const { kind, installation, workloads, warmPools, namedVolumes } = deps;
   const { volumes = [] } = spec;
   const name = nameOf(spec.id);
   const settings = {
     ...(await deps.currentSettings()),
-    ...(await claimFieldsOf(deps, spec, signal)),
+    // Only a new sandbox needs its snapshot, which may have been deleted since.
+    ...(spec.snapshot === undefined || before ? {} : { claimFields: await deps.snapshots.claimFields(spec.snapshot, signal) }),
     sameNodeAs: await namedVolumes.prepare(name, volumes, signal),
   };
   const wanted = kind.describe(spec, name, installation, settings, deps.shutdownAt());
-  const created = await createWorkload(deps, spec, wanted, signal);
+  const created = before === null && (await createWorkload(deps, spec, wanted, signal));
   if (!created) {
     if (await continueRun(deps, { name, wanted, volumes }, signal)) return false;
     await workloads.change(name, kind.run(wanted, deps.shutdownAt()), signal);
@@ -47,12 +47,6 @@ export async function ensureRunning(deps: StartDeps, spec: SandboxSpec, signal: 
   await warmPools?.adopt(pod, spec.tokenHash, signal);
   await workloads.change(name, { metadata: { annotations: { [ANNOTATION.run]: runIdOf(pod) } } }, signal);
   return true;
-}
-
-// Only a new sandbox needs its snapshot, which may have been deleted since.
-async function claimFieldsOf({ workloads, snapshots }: StartDeps, { id, snapshot }: SandboxSpec, signal: AbortSignal) {
-  if (snapshot === undefined || (await workloads.read(nameOf(id), signal))) return {};
-  return { claimFields: await snapshots.claimFields(snapshot, signal) };
 }
 
 // Ends the sandbox's pod and keeps its volume. No-op if there is no workload.
@@ -68,17 +62,14 @@ async function createWorkload(
   wanted: Workload,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { cluster, namespace, kind, claims, warmPools, workloads, log } = deps;
+  const { kind, claims, warmPools, workloads, log } = deps;
   const name = nameOf(id);
-  // A Sandbox from a warm pool has another name, so `create` alone would not find it.
-  if (claims && (await workloads.read(name, signal))) return false;
   // The disks in a warm pool are empty, and a volume cannot be mounted in a pod that runs.
   const pool = snapshot === undefined && volumes.length === 0 ? warmPools?.of(template) : undefined;
   if (warmPools === undefined || pool === undefined || !claims) {
-    // Not aborted by the caller's signal: a deletion cannot undo a creation that the API server has not finished.
-    const created = await cluster.create(kind.path(namespace), wanted, AbortSignal.timeout(CREATE_TIMEOUT_MS));
+    const created = await workloads.create(name, wanted);
     signal.throwIfAborted();
-    return created !== null;
+    return created;
   }
   // If this fails, the pool may have outdated sandboxes, which is no reason to refuse the session.
   await warmPools

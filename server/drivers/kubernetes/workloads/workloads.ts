@@ -7,6 +7,8 @@ import type { Workload, WorkloadKind } from "./workload-kinds.ts";
 // for a Sandbox from a warm pool, which is found by its label.
 export interface Workloads {
   read(name: string, signal: AbortSignal): Promise<Workload | null>;
+  // Returns false if the workload exists. No signal aborts it: a deletion cannot undo a creation that the API server has not finished.
+  create(name: string, workload: Workload): Promise<boolean>;
   // Applies a merge patch. null if the workload does not exist.
   change(name: string, patch: object, signal: AbortSignal): Promise<Workload | null>;
   // The name of the object.
@@ -27,6 +29,8 @@ export interface WorkloadsOptions {
   // null if no sandbox can come from a warm pool, so that every name is the name of an object.
   claims: Claims | null;
 }
+
+const CREATE_TIMEOUT_MS = 30_000;
 
 export function createWorkloads({ cluster, namespace, installation, kind, claims }: WorkloadsOptions): Workloads {
   const path = (object?: string) => kind.path(namespace, object);
@@ -58,6 +62,13 @@ export function createWorkloads({ cluster, namespace, installation, kind, claims
     read,
     objectOf,
     podOf: async (name, signal) => kind.podName(await objectOf(name, signal)),
+
+    async create(name, workload) {
+      const created = await cluster.create(path(), workload, AbortSignal.timeout(CREATE_TIMEOUT_MS));
+      if (created) objects.set(name, name);
+      return created !== null;
+    },
+
     change: async (name, patch, signal) => cluster.patch<Workload>(path(await objectOf(name, signal)), patch, signal),
 
     async assign(name, object, patch, signal) {
