@@ -10,7 +10,7 @@ import { podsPath } from "./cluster/names.ts";
 import { volumeError, watchVolumes, type VolumeProblem } from "./named-volumes/volume-problems.ts";
 import { isAlive, isTerminating, isOnLostNode, isOwnedBy, startFailureOf, type StartFailure } from "./pods/pod-state.ts";
 import type { Pods } from "./pods/pod-watch.ts";
-import { watchScheduling } from "./pods/scheduling.ts";
+import { watchScheduling, type ScaleUps } from "./pods/scheduling.ts";
 import type { Workloads } from "./workloads/workloads.ts";
 
 export interface WaitDeps {
@@ -18,6 +18,7 @@ export interface WaitDeps {
   pods: Pods;
   workloads: Workloads;
   namespace: string;
+  scaleUps: ScaleUps;
   stuckMs: number;
   scheduleWaitMs: number;
   controllerErrorMs: number;

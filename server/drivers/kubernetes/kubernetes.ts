@@ -17,6 +17,7 @@ import { openEgressAddress } from "./network/egress-address.ts";
 import { createNamedVolumes, type VolumeAccess } from "./named-volumes/named-volumes.ts";
 import type { PodSettings } from "./pods/pod-spec.ts";
 import { newestFirst, sandboxOf, watchPods } from "./pods/pod-watch.ts";
+import { createScaleUps } from "./pods/scheduling.ts";
 import { ensureRunning, suspend, type StartDeps } from "./sandbox-start.ts";
 import { createVolumeSnapshots } from "./volume-snapshots.ts";
 import { postponeShutdowns } from "./shutdown-times.ts";
@@ -80,7 +81,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   await warmPools?.publish(await currentSettings());
   const pods = watchPods({ cluster, namespace, installation, log });
   const shutdownAt = () => new Date(clock.now() + deadManMs);
-  const waitDeps = { cluster, pods, workloads, namespace, stuckMs, scheduleWaitMs, controllerErrorMs };
+  const scaleUps = createScaleUps({ cluster, namespace });
+  const waitDeps = { cluster, pods, workloads, namespace, scaleUps, stuckMs, scheduleWaitMs, controllerErrorMs };
   const startDeps: StartDeps = {
     ...waitDeps,
     installation,

@@ -290,6 +290,17 @@ test("creates look once whether their sandbox exists, and the more of them wait 
   await Promise.all(waiting);
 });
 
+test("creates that find no room at the same time search the events together", async () => {
+  const { double, driver } = await start({ nodes: [] }, { scheduleWaitMs: 1_000 });
+  double.delayAnswers("GET events", 1_000);
+  const refused = Array.from({ length: 8 }, () =>
+    expect(driver.create(newSpec(), deadline())).rejects.toMatchObject({ code: "capacity_reached" }),
+  );
+  await Promise.all(refused);
+  // A search is a list for each of two reasons. A create that was slow may have missed the first search.
+  expect(double.calls.filter((call) => call === "GET events").length).toBeLessThanOrEqual(4);
+});
+
 test("a broken watch starts again as soon as the API server answers another call", async () => {
   const { double } = await start();
   const { cluster, namespace } = await connectCluster({ kubeconfig: double.kubeconfig, namespace: null });

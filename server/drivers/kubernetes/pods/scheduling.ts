@@ -1,18 +1,48 @@
-import type { V1Pod } from "@kubernetes/client-node";
-import { eventsOf, type EventDeps } from "../cluster/events.ts";
+import type { CoreV1Event, V1Pod } from "@kubernetes/client-node";
+import { raceAbort } from "../../../bounded-io/race-abort.ts";
+import type { EventDeps } from "../cluster/events.ts";
+import { eventsPath } from "../cluster/names.ts";
 import { isUnschedulable } from "./pod-state.ts";
 
-export interface SchedulingDeps extends EventDeps {
+export interface SchedulingDeps {
+  scaleUps: ScaleUps;
   // How long a pod may be unschedulable before the cluster counts as full.
   scheduleWaitMs: number;
 }
 
+export interface ScaleUps {
+  // Whether an autoscaler has announced a node for the pod with this uid.
+  announced(uid: string, signal: AbortSignal): Promise<boolean>;
+}
+
 // The events of the Cluster Autoscaler and of Karpenter for a pod for which they add a node.
-const SCALE_UP = new Set(["TriggeredScaleUp", "Nominated"]);
+const SCALE_UP = ["TriggeredScaleUp", "Nominated"];
+const LIST_TIMEOUT_MS = 30_000;
+
+// To find events, the API server reads all events of the namespace. So the creates of a burst, which find no room at the same time, share
+// one search.
+export function createScaleUps({ cluster, namespace }: EventDeps): ScaleUps {
+  let search: Promise<Set<string>> | undefined;
+
+  async function findPods(): Promise<Set<string>> {
+    const timeout = AbortSignal.timeout(LIST_TIMEOUT_MS);
+    const list = (reason: string) =>
+      cluster.listIfAllowed<CoreV1Event>(eventsPath(namespace), { fieldSelector: `reason=${reason}` }, timeout);
+    const found = await Promise.all(SCALE_UP.map(list));
+    return new Set(found.flatMap((events) => (events ?? []).map(({ involvedObject }) => involvedObject.uid ?? "")));
+  }
+
+  return {
+    async announced(uid, signal) {
+      search ??= findPods().finally(() => (search = undefined));
+      return (await raceAbort(search, signal)).has(uid);
+    },
+  };
+}
 
 // Returns a function that reports whether the cluster is full, to be called repeatedly while a pod starts. While an autoscaler adds a
 // node for the pod, the cluster is not full.
-export function watchScheduling(deps: SchedulingDeps, signal: AbortSignal) {
+export function watchScheduling({ scaleUps, scheduleWaitMs }: SchedulingDeps, signal: AbortSignal) {
   let sinceMs: number | null = null;
   return async (pod: V1Pod | null): Promise<boolean> => {
     if (!pod || !isUnschedulable(pod)) {
@@ -20,8 +50,7 @@ export function watchScheduling(deps: SchedulingDeps, signal: AbortSignal) {
       return false;
     }
     sinceMs ??= performance.now();
-    if (performance.now() - sinceMs < deps.scheduleWaitMs) return false;
-    const events = await eventsOf(deps, pod.metadata?.uid ?? "", signal);
-    return !events.some(({ reason }) => SCALE_UP.has(reason ?? ""));
+    if (performance.now() - sinceMs < scheduleWaitMs) return false;
+    return !(await scaleUps.announced(pod.metadata?.uid ?? "", signal));
   };
 }
