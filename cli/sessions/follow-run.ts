@@ -59,7 +59,8 @@ async function ask(run: Run, question: Question, signal: AbortSignal): Promise<v
     return await new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   }
   const { itemId, options } = question;
-  options.forEach(({ name }, at) => process.stderr.write(`  ${at + 1}  ${escapeControls(name)}\n`));
+  // Some agents name their answers `allow_once`.
+  options.forEach(({ name }, at) => process.stderr.write(`  ${at + 1}  ${escapeControls(name.replaceAll("_", " "))}\n`));
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   lines.on("SIGINT", () => process.emit("SIGINT"));
   try {
