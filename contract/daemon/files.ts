@@ -6,6 +6,7 @@
 // GET /files/stat?path=&attributes=          FileDetails
 // GET /files/tree?path=&depth=&attributes=   FileTree: the entries of a folder and, down to `depth`, of the folders in it; 404 or 400
 // PUT /files/content?path=&attributes=       a JSON object of extended attributes, such as {"user.author": "me"}, for the written file
+//     …&encoding=gzip                        the body is unpacked
 // `attributes=user.author.` in the others asks for the extended attributes whose name begins so. It needs python3 in the sandbox.
 export interface FileDetails {
   name: string;

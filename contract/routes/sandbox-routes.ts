@@ -117,7 +117,14 @@ export const SANDBOX_ROUTES = {
     summary: "Write a file",
     description:
       "Replaces the content of a file, or creates the file and its parent folders. The write is atomic: readers see the old content or the new one. The body is the content, up to 4 GiB.",
-    query: [path, base, attributes, ifMatch, ifNoneMatch],
+    query: [
+      path,
+      base,
+      attributes,
+      query("encoding", "With `gzip`, the file is what the body unpacks to.", Type.Enum(["identity", "gzip"], { default: "identity" })),
+      ifMatch,
+      ifNoneMatch,
+    ],
     upload: BYTES,
     success: {
       status: 200,

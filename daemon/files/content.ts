@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { WrittenFile } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import { systemCode } from "../http/errors.ts";
+import { badRequest, systemCode } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Call, Route } from "../http/route.ts";
 import { parseAttributes, type Attributes } from "./attributes.ts";
@@ -36,7 +36,8 @@ export function contentRoutes({ bases, attributes, onWrite }: ContentDeps): Rout
         const base = bases.of(call);
         const wanted = parseAttributes(query.get("attributes"));
         const finish = wanted ? (path: string) => attributes.write(path, wanted) : undefined;
-        const { created, full, ...written } = await writeContent(base, requiredPath(query.get("path")), request, finish);
+        const content = await decoded(request, query.get("encoding") ?? "identity");
+        const { created, full, ...written } = await writeContent(base, requiredPath(query.get("path")), { request, content, finish });
         if (base === bases.workspace) onWrite(parsePath(written.path));
         response.setHeader("ETag", written.etag);
         sendJson(response, created ? 201 : 200, base === bases.workspace ? written : { ...written, path: full });
@@ -104,12 +105,38 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
   return start >= size ? "unsatisfiable" : { start, end };
 }
 
+interface Upload {
+  // Its headers have the conditions.
+  request: IncomingMessage;
+  content: AsyncIterable<Uint8Array>;
+  // Called with the file before it replaces the old one.
+  finish?: (path: string) => Promise<void>;
+}
+
+// `encoding=gzip`: the file is what the body unpacks to. A server never unpacks anything, and here the sandbox's own limits apply.
+async function decoded(request: IncomingMessage, encoding: string): Promise<Upload["content"]> {
+  if (encoding === "identity") return request;
+  if (encoding !== "gzip") throw badRequest("encoding must be gzip");
+  const { createGunzip } = await import("node:zlib");
+  const unpacked = createGunzip();
+  // The reader gets the errors, also one that comes before it reads.
+  unpacked.on("error", () => {});
+  void pipeline(request, unpacked).catch(() => {});
+  return unpackedOrRefused(unpacked);
+}
+
+async function* unpackedOrRefused(unpacked: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* unpacked;
+  } catch (error) {
+    throw systemCode(error)?.startsWith("Z_") ? badRequest("The body is not gzip") : error;
+  }
+}
+
 async function writeContent(
   workspace: WorkspaceFolder,
   path: string,
-  request: IncomingMessage,
-  // Called with the file before it replaces the old one.
-  finish?: (path: string) => Promise<void>,
+  { request, content, finish }: Upload,
 ): Promise<WrittenFile & { created: boolean; full: string }> {
   await using parent = await workspace.pinParent(await resolveLink(workspace, path), { makeFolders: true });
   const before = await statExisting(parent.at);
@@ -121,7 +148,7 @@ async function writeContent(
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o666);
   try {
     // With `createWriteStream`, closing the file would wait for that stream forever.
-    await file.writeFile(request);
+    await file.writeFile(content);
     // Keep the permissions, so that an executable script stays executable.
     if (before) await file.chmod(Number(before.mode) & 0o777).catch(() => {});
     // Another process, which does not have the folder open, sets them.

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSy
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { gzipSync } from "node:zlib";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FileEntry } from "@berth/contract/daemon.ts";
@@ -109,6 +110,19 @@ describe("files", () => {
     socket.destroy();
     await expect.poll(() => readdirSync(daemon.workspace).some((name) => name.startsWith(".berth-write-"))).toBe(false);
     expect(readFileSync(at("precious"), "utf8")).toBe("whole");
+  });
+
+  test("are unpacked on request, and stay unchanged if the body is no gzip or ends early", async () => {
+    const put = (body: string | Buffer, encoding = "gzip") =>
+      daemon.fetch(`/files/content?path=packed&encoding=${encoding}`, { method: "PUT", body });
+    const packed = gzipSync("unpacked ".repeat(10_000));
+    expect((await put(packed)).json).toMatchObject({ size: 90_000 });
+    const bad = { status: 400, json: { code: "bad_request" } };
+    for (const body of ["no gzip", packed.subarray(0, 40), Buffer.concat([packed.subarray(0, 60), packed])])
+      expect(await put(body)).toMatchObject(bad);
+    expect(await put(packed, "br")).toMatchObject(bad);
+    expect(readFileSync(at("packed"), "utf8")).toBe("unpacked ".repeat(10_000));
+    expect(readdirSync(daemon.workspace).filter((name) => name.startsWith(".berth-write-"))).toEqual([]);
   });
 
   test("keep their permissions when they are overwritten", async () => {

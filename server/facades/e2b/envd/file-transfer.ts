@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Readable } from "node:stream";
-import { createGunzip, createGzip } from "node:zlib";
+import { createGzip } from "node:zlib";
 import { AppError } from "@berth/contract";
 import type { WrittenFile } from "@berth/contract/daemon.ts";
 import { limitBytes } from "../../../forwarding/limit-bytes.ts";
@@ -51,19 +51,25 @@ export async function receiveFiles(
 ): Promise<void> {
   const metadata = metadataOf(request);
   const type = request.headers["content-type"] ?? "";
-  const body = unpacked(request);
+  const isForm = type.startsWith("multipart/form-data");
+  const encoding = encodingOf(request, isForm);
+  const body = limited(request);
   const written: Written[] = [];
 
   async function write(to: string, content: Readable): Promise<void> {
     if (to === "") throw invalid("path is required");
     const attributes = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`${ATTRIBUTE_PREFIX}${key}`, value]));
-    const query = { path: to, ...(Object.keys(metadata).length > 0 && { attributes: JSON.stringify(attributes) }) };
+    const query = {
+      path: to,
+      ...(encoding === "gzip" && { encoding }),
+      ...(Object.keys(metadata).length > 0 && { attributes: JSON.stringify(attributes) }),
+    };
     const file = await calls.read<WrittenFile>("PUT", "/files/content", { path: "string" }, { query, body: content });
     const name = basename(file.path);
     written.push({ name, path: file.path, type: "file", ...(Object.keys(metadata).length > 0 && { metadata }) });
   }
 
-  if (type.startsWith("multipart/form-data"))
+  if (isForm)
     await readMultipart(body, type, async (part) => {
       if (part.isFile) await write(path ?? part.fileName, part.body);
       else part.body.resume();
@@ -74,16 +80,18 @@ export async function receiveFiles(
   sendJson(response, 200, written);
 }
 
-function unpacked(request: IncomingMessage): Readable {
+function limited(request: IncomingMessage): Readable {
   const tooLarge = () => new AppError("body_too_large", { message: `A file may have ${MAX_FILE_BYTES} bytes` });
-  const limit = { maxBytes: MAX_FILE_BYTES, tooLarge, cut: () => new AppError("bad_request", { message: "The upload was cut off" }) };
-  const encoding = request.headers["content-encoding"] ?? "identity";
-  if (encoding === "identity") return limitBytes(request, limit);
-  if (encoding !== "gzip") throw new AppError("unsupported_media_type", { message: `The encoding ${encoding} is not supported` });
-  const unzipped = createGunzip();
-  request.on("error", (error) => unzipped.destroy(error));
-  request.on("close", () => void (request.readableEnded || unzipped.destroy(limit.cut())));
-  return limitBytes(request.pipe(unzipped), limit);
+  const cut = () => new AppError("bad_request", { message: "The upload was cut off" });
+  return limitBytes(request, { maxBytes: MAX_FILE_BYTES, tooLarge, cut });
+}
+
+// Only the sandbox unpacks.
+function encodingOf({ headers }: IncomingMessage, isForm: boolean): "identity" | "gzip" {
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (encoding === "identity" || (encoding === "gzip" && !isForm)) return encoding;
+  const message = `The encoding ${encoding} is not supported${isForm ? " for forms" : ""}`;
+  throw new AppError("unsupported_media_type", { message });
 }
 
 function metadataOf({ headers }: IncomingMessage): Record<string, string> {
