@@ -76,7 +76,7 @@ export interface CreateSession {
   relays?: Relay[];
   // Volumes to mount. The session keeps them until it is destroyed.
   volumes?: VolumeMount[];
-  // What the agent works on when the session is set up. With `count`, each session gets a run of its own.
+  // A task that the agent begins when the session is set up. With `count`, each session gets a run of its own.
   run?: StartRun;
 }
 

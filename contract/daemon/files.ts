@@ -1,4 +1,4 @@
-// What the daemon's API (daemon.ts) says about single files, and how it watches folders. Plain types, no imports.
+// Details of single files and watches of folders: a part of the daemon's API (daemon.ts). Plain types, no imports.
 
 // `base=home` in the query of a route below /files, or of POST /processes: paths are relative to the user's home, or absolute, anywhere
 // in the sandbox. Without it they are relative to the workspace and stay in it. Not for viewers.

@@ -4,7 +4,7 @@ import { badRequest } from "../http/errors.ts";
 import type { AgentConnection } from "./program/connection.ts";
 import type { Thread } from "./thread.ts";
 
-// What a person chooses in an open session of the agent: its mode, its model and its other options. The conversation remembers which of
+// The choices of a person in an open session of the agent: its mode, its model and its other options. The conversation remembers which of
 // them were chosen, because an agent need not remember them.
 
 type Value = string | boolean;

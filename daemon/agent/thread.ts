@@ -17,7 +17,7 @@ export interface Thread {
   opening: Promise<void> | null;
   // The ids of the session options with the modes and the models, if the agent offers them as options.
   options: { mode: string | null; model: string | null };
-  // What a person has chosen here. See session-choices.ts.
+  // The choices of a person. See session-choices.ts.
   readonly chosen: Set<string>;
   // The agent is repeating an old session: its updates are ignored, because the items already exist, or shown, if they do not.
   replaying: "ignored" | "shown" | null;

@@ -37,7 +37,7 @@ export function runsOf(daemon: () => TestDaemon) {
       const reply = await post(`/internal/runs/${id}/${call}`, body);
       return reply.status === 204 ? 204 : `${reply.status} ${reply.json.code}`;
     },
-    // What the server would be told about a run, in order.
+    // The entries of the outbox about a run, in order.
     async news(id: string): Promise<(OutboxEntry & { data: Run })[]> {
       const { json } = await daemon().fetch<{ entries: (OutboxEntry & { data: Run })[] }>("/internal/outbox?waitMs=0");
       return json.entries.filter(({ data }) => data.runId === id);

@@ -61,7 +61,7 @@ describeOnSharedServer("an agent that is not available", (suite) => {
     await version.press("Enter");
     await expectVisible(form.getByRole("alert").filter({ hasText: "Choose at least 1 of “Parts”." }));
     await form.getByRole("group", { name: "Parts" }).getByRole("checkbox", { name: "Web" }).check();
-    // What is entered stays when the panel is hidden for a while.
+    // The entries stay when the panel is hidden for a while.
     await panel.getByRole("button", { name: "Hide agent" }).click();
     await expectGone(panel);
     await page.getByRole("button", { name: "Agent", exact: true }).click();

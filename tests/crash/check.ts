@@ -113,7 +113,7 @@ async function checkProcesses(store: Store, entries: Entry[]): Promise<string[]>
   return settled(find);
 }
 
-// What is still wrong after a while.
+// The faults that are still there after a while.
 async function settled(find: () => Promise<string[]>): Promise<string[]> {
   const endMs = performance.now() + SETTLE_TIMEOUT_MS;
   for (;;) {

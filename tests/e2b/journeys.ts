@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
-// What programs do with E2B's SDK, written only with its public interface. Each journey runs with every version in the matrix.
+// Journeys of programs with E2B's SDK, written only with its public interface. Each journey runs with every version in the matrix.
 
 // The SDK has types of its own in every version, so that journeys are checked when they run.
 // oxlint-disable-next-line typescript/no-explicit-any -- see above

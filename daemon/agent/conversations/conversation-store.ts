@@ -17,7 +17,7 @@ export interface SavedConversation {
   head: Conversation;
   // The agent's own id of the conversation, which it needs to load it again; null before the first prompt.
   sessionId: string | null;
-  // What a person has chosen in it: its mode, its model, its options.
+  // The choices of a person: mode, model, options.
   chosen: string[];
   items: ConversationItem[];
 }

@@ -19,7 +19,7 @@ export interface LiveConversation {
   preview(item: ConversationItem): void;
   // The item of a tool call. Created here if the agent asks for permission before it has announced the call.
   tool(call: ToolCallUpdate): ConversationItem & ToolItem;
-  // What the agent has said about a tool call so far. null if it has said nothing.
+  // The agent's messages about a tool call so far. null if there are none.
   saidAbout(toolCallId: string): ToolCallUpdate | null;
   changeHead(change: Partial<Conversation>): void;
   // Makes the next text a new item.

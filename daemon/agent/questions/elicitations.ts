@@ -12,7 +12,7 @@ import type { Thread } from "../thread.ts";
 import { formFields } from "./form-fields.ts";
 import { ask, settle } from "./questions.ts";
 
-// What the Agent Client Protocol calls an elicitation: the agent asks a person to fill in a form or to open an address.
+// Elicitations of the Agent Client Protocol: the agent asks a person to fill in a form or to open an address.
 export interface Elicitations {
   // `signal`: the agent no longer asks. Throws the protocol's error for a request that cannot be shown.
   create(thread: Thread | undefined, request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>;

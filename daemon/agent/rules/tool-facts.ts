@@ -4,7 +4,7 @@ import type { ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { PermissionRule, ToolItem } from "@berth/contract/agent.ts";
 import { fieldOf, touchedPaths } from "../conversations/touched-paths.ts";
 
-// What rules look at in a tool call.
+// The facts of a tool call that rules look at.
 export interface ToolFacts {
   tool: Exclude<PermissionRule["tool"], "*">;
   // Empty if the agent does not say it. Agents may say it more than once, and not always the same.

@@ -50,7 +50,7 @@ export function createLiveRun({ record, store, turns, readPrompt, prepare, saveC
   let thread: Thread | null = null;
   let stopping: End | null = null;
   let cancelTimeout = () => {};
-  // What the conversation had cost before.
+  // The cost of the conversation before this run.
   let costBefore = 0;
   // The mode in which the agent asks, while a turn depends on it.
   let requiredMode: string | null = null;

@@ -17,7 +17,7 @@ export function runItems({ live }: Thread, promptIds: readonly string[]): Conver
   });
 }
 
-// What the conversation says about a run.
+// The parts of a run that follow from its conversation.
 export function reportOf(items: ConversationItem[]): Pick<Run, "text" | "files" | "fileCount"> {
   const said = items.findLast((item) => item.kind === "assistant");
   const files = changedFiles(items);

@@ -1,6 +1,6 @@
 import type { SessionView } from "../../sessions/sessions.ts";
 
-// What E2B's API knows about a sandbox and Berth's does not. It is an entry of the session's metadata, which the E2B API does not show.
+// The facts about a sandbox that E2B's API knows and Berth's does not. They are an entry of the session's metadata, which the E2B API does not show.
 export interface SandboxFacts {
   // False: its web servers need the traffic token.
   publicTraffic: boolean;

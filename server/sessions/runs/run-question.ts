@@ -14,7 +14,7 @@ const MAX_TITLE = 300;
 const MAX_INPUT = 4096;
 const MAX_URL = 2000;
 
-// What a run waits for, as its daemon says. null if it is none.
+// A question of a run, as its daemon reports it. null if it is none.
 export function questionOf(question: Fields): Question | null {
   const itemId = idOf(question.itemId);
   if (itemId === null) return null;

@@ -7,7 +7,7 @@ import type { RunChange } from "../../store/runs/write.ts";
 import { countOf, idOf, listOf, nameOf, objectOf, oneOf, timeOf } from "../report-fields.ts";
 import { questionOf } from "./run-question.ts";
 
-// What a daemon says about a run. What was asked for (the prompt, the permissions, the limits) is in the row and not taken from here.
+// The daemon's report about a run. The request itself (the prompt, the permissions, the limits) is in the row and not taken from here.
 export interface RunReport {
   runId: RunId;
   status: RunStatus;

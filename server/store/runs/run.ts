@@ -43,7 +43,7 @@ export type RunSummary = Pick<
 
 export type RunDetails = Pick<Run, "permissions" | "text" | "files" | "waitsFor">;
 
-// What the daemon has to learn: that there is the run, or that it is over.
+// News for the daemon: there is a run, or it is over.
 export type Pending = { start: StartRun } | "interrupt";
 
 const FINAL: readonly RunStatus[] = ["succeeded", "failed", "interrupted", "lost"];

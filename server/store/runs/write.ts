@@ -88,7 +88,7 @@ export async function updateRun(tx: Db, { id, sessionId }: Pick<StoredRun, "id" 
 
 export interface RunEnd extends Pick<RunSummary, "reason" | "code" | "message"> {
   status: "failed" | "interrupted" | "lost";
-  // What the daemon has to learn of it.
+  // News of it for the daemon.
   pending: "interrupt" | null;
   nowMs: number;
 }

@@ -20,7 +20,7 @@ export interface CreateRequestDeps {
 }
 
 export const DEFAULT_TIMEOUT_SECONDS = 300;
-// What E2B's SDK calls the template if the caller names none.
+// The name that E2B's SDK sends if the caller names no template.
 const E2B_DEFAULT_TEMPLATE = "base";
 
 // The body of E2B's create, in its first and second version, as a create of a session.

@@ -3,7 +3,7 @@ import type { Clock } from "../../../clock.ts";
 import type { SessionView } from "../../../sessions/sessions.ts";
 import type { SandboxFormat } from "./sandbox-format.ts";
 
-// What a sandbox uses now; null if that is not known.
+// The present use of a sandbox; null if it is not known.
 export type ReadStats = (session: SessionView) => Promise<{
   cpuMs: number | null;
   memoryBytes: number | null;

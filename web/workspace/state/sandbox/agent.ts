@@ -79,7 +79,7 @@ export function createAgent({ api, notices, mayEdit }: { api: Api; notices: Noti
 
   return {
     store,
-    // What a person has entered into forms that are not answered, by item id.
+    // The entries of a person in forms that are not answered, by item id.
     formDrafts: new Map<string, FormData>(),
     show,
     connect() {

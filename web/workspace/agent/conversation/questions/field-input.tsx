@@ -4,7 +4,7 @@ import type { FormField } from "@berth/contract/questions.ts";
 interface FieldInputProps {
   field: FormField;
   name: string;
-  // What a person had entered when the panel was closed; undefined if nothing.
+  // The entries of a person when the panel was closed; undefined if there were none.
   entered: string[] | undefined;
   disabled: boolean;
 }
