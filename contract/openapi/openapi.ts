@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from "../errors.ts";
 import { EXAMPLES } from "../routes/examples.ts";
 import type { Route } from "../routes/route.ts";
 import { commonErrors, ROUTES, SANDBOX_ERRORS } from "../routes/routes.ts";
-import { SANDBOX_ROUTES } from "../routes/sandbox-routes.ts";
+import { SANDBOX_ROUTES } from "../routes/sandbox/sandbox-routes.ts";
 import { SandboxError } from "../schemas/sandbox/sandbox.ts";
 import { CreateSession, ErrorBody } from "../schemas/session.ts";
 

@@ -8,7 +8,7 @@ import type * as git from "../../git.ts";
 import type * as files from "../../daemon/files.ts";
 import type * as processes from "../../daemon/processes.ts";
 import type * as programs from "../../daemon/programs.ts";
-import { SANDBOX_ROUTES } from "../../routes/sandbox-routes.ts";
+import { SANDBOX_ROUTES } from "../../routes/sandbox/sandbox-routes.ts";
 import type * as agentSchemas from "./sandbox-agent.ts";
 import type * as fileSchemas from "./sandbox-files.ts";
 import type * as gitSchemas from "./sandbox-git.ts";

@@ -1,5 +1,5 @@
 import { Histogram, type Registry } from "prom-client";
-import { SANDBOX_ROUTES } from "@berth/contract/routes/sandbox-routes.ts";
+import { SANDBOX_ROUTES } from "@berth/contract/routes/sandbox/sandbox-routes.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 
 type Requests = Pick<DaemonLinks, "request">;

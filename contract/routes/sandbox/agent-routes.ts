@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors.ts";
+import type { ErrorCode } from "../../errors.ts";
 import {
   AgentMessage,
   AgentState,
@@ -10,8 +10,8 @@ import {
   SignInRequest,
   SignInTerminal,
   StoredImage,
-} from "../schemas/sandbox/sandbox-agent.ts";
-import { route, type Route } from "./route.ts";
+} from "../../schemas/sandbox/sandbox-agent.ts";
+import { route, type Route } from "../route.ts";
 
 const AGENT = "/sandboxes/{sandboxId}/agent";
 const UNUSABLE = ["agent_none", "agent_unavailable", "agent_unconfigured"] as const satisfies ErrorCode[];

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import type { ErrorCode } from "../errors.ts";
+import type { ErrorCode } from "../../errors.ts";
 import {
   CommitRequest,
   GitBlame,
@@ -13,8 +13,8 @@ import {
   GitStatus,
   SwitchBranch,
   SyncRequest,
-} from "../schemas/sandbox/sandbox-git.ts";
-import { header, query, route, type Route } from "./route.ts";
+} from "../../schemas/sandbox/sandbox-git.ts";
+import { header, query, route, type Route } from "../route.ts";
 
 const GIT = "/sandboxes/{sandboxId}/git";
 const BYTES = "application/octet-stream";

@@ -1,76 +1,48 @@
 import Type from "typebox";
-import type { ErrorCode } from "../errors.ts";
 import {
-  Changes,
   CopyRequest,
-  CreateTerminal,
-  ExecEvent,
-  ExecRequest,
   FilePath,
   FolderListing,
   FoundFiles,
   IgnoredFiles,
-  Health,
   MoveRequest,
-  PortList,
   RestoreRequest,
   SearchEvent,
-  Terminal,
-  TerminalList,
   TrashedFiles,
   TrashRequest,
   WrittenFile,
-} from "../schemas/sandbox/sandbox.ts";
-import { header, query, route, type Route } from "./route.ts";
-import { AGENT_ROUTES } from "./sandbox-agent-routes.ts";
-import { GIT_ROUTES } from "./sandbox-git-routes.ts";
-import { base, FILE_ROUTES } from "./sandbox-file-routes.ts";
-import { PROCESS_ROUTES } from "./sandbox-process-routes.ts";
+} from "../../schemas/sandbox/sandbox.ts";
+import { FileDetails, FileTree } from "../../schemas/sandbox/sandbox-files.ts";
+import { header, query, route, type Route } from "../route.ts";
+import { base, FILE_ERRORS, folderOfBase } from "./file-parameters.ts";
 
-// The API of a sandbox below `sandboxUrl`. The daemon in the sandbox answers; these routes only describe it.
-
+const SANDBOX = "/sandboxes/{sandboxId}";
+const FILES = `${SANDBOX}/files`;
 const NDJSON = "application/x-ndjson";
 const BYTES = "application/octet-stream";
-const SANDBOX = "/sandboxes/{sandboxId}";
 const path = query("path", "The path, relative to the workspace and separated by `/`.", Type.String({ minLength: 1 }), "required");
+const pathOfBase = query("path", "The path.", Type.String({ minLength: 1 }), "required");
 const folder = query("path", "The folder, relative to the workspace. Default: the workspace itself.", Type.String({ default: "" }));
 const flag = (name: string, description: string) => query(name, description, Type.Boolean({ default: false }));
 const limit = (maximum: number, fallback: number) =>
   query("limit", "The maximum number of results.", Type.Integer({ minimum: 1, maximum, default: fallback }));
-const FILE_ERRORS = ["bad_request", "forbidden", "path_outside", "not_found"] as const satisfies ErrorCode[];
 const attributes = query(
   "attributes",
   'The extended attributes that the file gets: a JSON object, such as `{"user.author": "me"}`, of at most 4 KiB. This needs python3 in the sandbox.',
   Type.String(),
 );
+const attributePrefix = query(
+  "attributes",
+  "The prefix of the extended attributes to return, such as `user.author.`. This needs python3 in the sandbox.",
+  Type.String(),
+);
 const ifMatch = header("If-Match", "The `ETag` that the file must still have; otherwise the response is 412.");
 const ifNoneMatch = header("If-None-Match", "`*`: it must not exist yet; otherwise the response is 412.");
 
-export const SANDBOX_ROUTES = {
-  getSandboxHealth: route({
-    method: "GET",
-    path: `${SANDBOX}/health`,
-    tag: "Commands",
-    summary: "Check a sandbox",
-    description: "Returns whether the sandbox answers. The bare `sandboxUrl` does the same.",
-    success: { status: 200, description: "The sandbox answers.", schema: Health },
-    errors: [],
-  }),
-  exec: route({
-    method: "POST",
-    path: `${SANDBOX}/exec`,
-    tag: "Commands",
-    summary: "Run a command",
-    description:
-      "Runs a command and streams its output. By default each line of the response is one JSON object: `stdout` and `stderr` as they arrive, and `exit` or `error` at the end. With `format=text` the response is the raw output, and the trailer `X-Exit-Code` has the exit code. Closing the connection kills the command. A pause does not: it ends the response with an `error`, and the command goes on when the session is resumed. Processes that it left in the background keep running.",
-    query: [query("format", "The format of the response.", Type.Enum(["ndjson", "text"], { default: "ndjson" }))],
-    body: { schema: ExecRequest, required: true },
-    success: { status: 200, description: "The output of the command.", lines: { media: NDJSON, schema: ExecEvent }, media: ["text/plain"] },
-    errors: ["bad_request", "path_outside", "not_found", "too_large", "busy"],
-  }),
+export const FILE_ROUTES = {
   listFiles: route({
     method: "GET",
-    path: `${SANDBOX}/files`,
+    path: `${FILES}`,
     tag: "Files",
     summary: "List a folder",
     description: "Returns the files and folders in a folder.",
@@ -80,7 +52,7 @@ export const SANDBOX_ROUTES = {
   }),
   deleteFile: route({
     method: "DELETE",
-    path: `${SANDBOX}/files`,
+    path: `${FILES}`,
     tag: "Files",
     summary: "Delete a file or folder",
     description: "Deletes a file, or a folder with its contents.",
@@ -90,7 +62,7 @@ export const SANDBOX_ROUTES = {
   }),
   readFile: route({
     method: "GET",
-    path: `${SANDBOX}/files/content`,
+    path: `${FILES}/content`,
     tag: "Files",
     summary: "Read a file",
     description: "Returns the bytes of a file, with `ETag` and `Last-Modified`. A single `Range` and `If-Range` are supported.",
@@ -112,7 +84,7 @@ export const SANDBOX_ROUTES = {
   }),
   writeFile: route({
     method: "PUT",
-    path: `${SANDBOX}/files/content`,
+    path: `${FILES}/content`,
     tag: "Files",
     summary: "Write a file",
     description:
@@ -137,7 +109,7 @@ export const SANDBOX_ROUTES = {
   }),
   createFolder: route({
     method: "POST",
-    path: `${SANDBOX}/files/folder`,
+    path: `${FILES}/folder`,
     tag: "Files",
     summary: "Create a folder",
     description: "Creates a folder and its parents. It is not an error if the folder exists.",
@@ -148,7 +120,7 @@ export const SANDBOX_ROUTES = {
   }),
   moveFile: route({
     method: "POST",
-    path: `${SANDBOX}/files/move`,
+    path: `${FILES}/move`,
     tag: "Files",
     summary: "Move a file or folder",
     description: "Renames or moves a file or folder.",
@@ -159,7 +131,7 @@ export const SANDBOX_ROUTES = {
   }),
   copyFile: route({
     method: "POST",
-    path: `${SANDBOX}/files/copy`,
+    path: `${FILES}/copy`,
     tag: "Files",
     summary: "Copy a file or folder",
     description: "Copies a file, a link, or a folder with its contents.",
@@ -170,7 +142,7 @@ export const SANDBOX_ROUTES = {
   }),
   trashFiles: route({
     method: "POST",
-    path: `${SANDBOX}/files/trash`,
+    path: `${FILES}/trash`,
     tag: "Files",
     summary: "Delete files, with undo",
     description:
@@ -181,7 +153,7 @@ export const SANDBOX_ROUTES = {
   }),
   restoreFiles: route({
     method: "POST",
-    path: `${SANDBOX}/files/restore`,
+    path: `${FILES}/restore`,
     tag: "Files",
     summary: "Undo a deletion",
     description:
@@ -192,7 +164,7 @@ export const SANDBOX_ROUTES = {
   }),
   downloadFolder: route({
     method: "GET",
-    path: `${SANDBOX}/files/archive`,
+    path: `${FILES}/archive`,
     tag: "Files",
     summary: "Download a folder",
     description: "Streams a folder with its contents as a zip file.",
@@ -202,7 +174,7 @@ export const SANDBOX_ROUTES = {
   }),
   listIgnoredFiles: route({
     method: "GET",
-    path: `${SANDBOX}/files/ignored`,
+    path: `${FILES}/ignored`,
     tag: "Files",
     summary: "List ignored files",
     description: "Returns the names of the files and folders in a folder that git ignores: none outside a repository.",
@@ -212,7 +184,7 @@ export const SANDBOX_ROUTES = {
   }),
   findFiles: route({
     method: "GET",
-    path: `${SANDBOX}/files/find`,
+    path: `${FILES}/find`,
     tag: "Files",
     summary: "Find files by name",
     description: "Returns the files whose path contains the letters of `q` in this order.",
@@ -241,74 +213,24 @@ export const SANDBOX_ROUTES = {
     success: { status: 200, description: "The matches.", lines: { media: NDJSON, schema: SearchEvent } },
     errors: ["bad_request", "path_outside", "not_found", "busy"],
   }),
-  listTerminals: route({
+  getFile: route({
     method: "GET",
-    path: `${SANDBOX}/terminals`,
-    tag: "Terminals",
-    summary: "List terminals",
-    description: "Returns the terminals of the sandbox.",
-    success: { status: 200, description: "The terminals.", schema: TerminalList },
-    errors: [],
+    path: `${FILES}/stat`,
+    tag: "Files",
+    summary: "Get a file or folder",
+    description: "Returns what is known about a file or folder.",
+    query: [pathOfBase, base, attributePrefix],
+    success: { status: 200, description: "The details.", schema: FileDetails },
+    errors: FILE_ERRORS,
   }),
-  createTerminal: route({
-    method: "POST",
-    path: `${SANDBOX}/terminals`,
-    tag: "Terminals",
-    summary: "Create a terminal",
-    description: "Starts a program in a new terminal. A sandbox has at most 32 terminals.",
-    body: { schema: CreateTerminal, required: true },
-    success: { status: 201, description: "The terminal.", schema: Terminal },
-    errors: ["bad_request", "path_outside", "not_found", "too_many", "too_large", "busy"],
-  }),
-  deleteTerminal: route({
-    method: "DELETE",
-    path: `${SANDBOX}/terminals/{terminalId}`,
-    tag: "Terminals",
-    summary: "Delete a terminal",
-    description: "Ends the program and removes the terminal.",
-    success: { status: 204, description: "The terminal is removed." },
-    errors: ["not_found"],
-  }),
-  listPorts: route({
+  listTree: route({
     method: "GET",
-    path: `${SANDBOX}/ports`,
-    tag: "Ports",
-    summary: "List ports",
-    description: "Returns the ports on which programs in the sandbox listen.",
-    success: { status: 200, description: "The ports.", schema: PortList },
-    errors: [],
+    path: `${FILES}/tree`,
+    tag: "Files",
+    summary: "List a folder with details",
+    description: "Returns the files and folders in a folder and, down to a depth, in the folders in it.",
+    query: [folderOfBase, base, query("depth", "How many levels to list.", Type.Integer({ minimum: 1, default: 1 })), attributePrefix],
+    success: { status: 200, description: "The entries.", schema: FileTree },
+    errors: FILE_ERRORS,
   }),
-  listChanges: route({
-    method: "GET",
-    path: `${SANDBOX}/changes`,
-    tag: "Changes",
-    summary: "List changes",
-    description: "Returns the files that differ from git's HEAD or, without git, from the start of the session.",
-    success: { status: 200, description: "The changes.", schema: Changes },
-    errors: ["too_large", "git_failed"],
-  }),
-  readOriginal: route({
-    method: "GET",
-    path: `${SANDBOX}/changes/original`,
-    tag: "Changes",
-    summary: "Read the original of a file",
-    description: "Returns the bytes of a file before its change. An added file has none.",
-    query: [path],
-    success: { status: 200, description: "The original content.", media: [BYTES] },
-    errors: [...FILE_ERRORS, "too_large", "git_failed"],
-  }),
-  revertChange: route({
-    method: "POST",
-    path: `${SANDBOX}/changes/revert`,
-    tag: "Changes",
-    summary: "Revert a change",
-    description: "Restores a file to its original, or deletes an added file.",
-    body: { schema: FilePath, required: true },
-    success: { status: 204, description: "The file is as it was." },
-    errors: [...FILE_ERRORS, "too_large", "git_failed", "disk_full"],
-  }),
-  ...FILE_ROUTES,
-  ...PROCESS_ROUTES,
-  ...GIT_ROUTES,
-  ...AGENT_ROUTES,
 } as const satisfies Record<string, Route>;

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import type { ErrorCode } from "../errors.ts";
+import type { ErrorCode } from "../../errors.ts";
 import {
   Process,
   ProcessEvent,
@@ -8,9 +8,9 @@ import {
   ResizeProcess,
   SignalProcess,
   StartProcess,
-} from "../schemas/sandbox/sandbox-process.ts";
-import { header, query, route, type Route } from "./route.ts";
-import { base } from "./sandbox-file-routes.ts";
+} from "../../schemas/sandbox/sandbox-process.ts";
+import { header, query, route, type Route } from "../route.ts";
+import { base } from "./file-parameters.ts";
 
 const PROCESSES = "/sandboxes/{sandboxId}/processes";
 const PROCESS = `${PROCESSES}/{processId}`;
