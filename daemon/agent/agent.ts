@@ -1,9 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { AgentMessage, Conversation, ConversationItem, PermissionRule } from "@berth/contract/agent.ts";
+import type { AgentMessage, Conversation, PermissionRule } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import { notFound } from "../http/errors.ts";
 import type { Environment } from "../programs/environment.ts";
 import { type AgentHandlers, runningPids } from "./program/connection.ts";
 import type { Terminals } from "../terminals/terminals.ts";
@@ -12,10 +10,8 @@ import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-
 import { chooseAgent, isModelFixed } from "./program/availability.ts";
 import { createCheckpoints } from "./checkpoints/checkpoints.ts";
 import { createRestores, type Restores } from "./checkpoints/restores.ts";
-import { openConversationStore, type SavedConversation } from "./conversations/conversation-store.ts";
 import { openSessionIds } from "./conversations/session-ids.ts";
 import { textOf } from "./conversations/tool-item.ts";
-import { createConversation } from "./conversations/conversation.ts";
 import { createFoundSessions, type FoundSessions } from "./found-sessions.ts";
 import { createModelForwarder } from "./model/model-forwarder.ts";
 import { createModelWatch } from "./model-watch.ts";
@@ -29,7 +25,8 @@ import { prepareRun } from "./runs/prepare-run.ts";
 import { readPrompt } from "./runs/run-prompt.ts";
 import type { RunStore } from "./runs/run-store.ts";
 import { createRuns, type Runs } from "./runs/runs.ts";
-import { createThread, type Thread } from "./thread.ts";
+import type { Thread } from "./thread.ts";
+import { openThreads } from "./threads.ts";
 import { createReviews, type Reviews } from "./turn-changes/reviews.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
@@ -84,21 +81,14 @@ export interface AgentDeps {
   runs: RunStore;
 }
 
-const SAVE_AFTER_MS = 500;
-const MAX_CONVERSATIONS = 200;
-
 export function createAgent({ environment, workspace: files, folder, runInTerminal, onStateChange, runs: runStore }: AgentDeps): Agent {
   const workspace = files.root;
-  const store = openConversationStore(folder);
-  const threads = new Map<string, Thread>();
   const listeners = new Set<(message: AgentMessage) => void>();
-  const dirty = new Map<string, Set<ConversationItem>>();
-  let saving: NodeJS.Timeout | null = null;
   let lastWorkedMs: number | null = null;
 
   const handlers: AgentHandlers = {
     update({ sessionId, update }) {
-      const thread = bySession(sessionId);
+      const thread = threads.bySession(sessionId);
       if (!thread) sessions.keepEarly(sessionId, update);
       else if (thread.replaying === "shown" && update.sessionUpdate === "user_message_chunk") thread.live.said(textOf(update.content));
       else if (thread.replaying !== "ignored" || CURRENT_STATE.has(update.sessionUpdate)) thread.live.apply(update);
@@ -106,24 +96,25 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
       if (isToolEnd) thread?.turn?.changes?.refresh();
     },
     permission(request) {
-      const thread = bySession(request.sessionId);
+      const thread = threads.bySession(request.sessionId);
       // The turn waits for a person now.
       lastWorkedMs = performance.now();
       return thread ? turns.ask(thread, request) : Promise.resolve({ outcome: { outcome: "cancelled" } });
     },
     elicitation(request, signal) {
       lastWorkedMs = performance.now();
-      return elicitations.create("sessionId" in request ? bySession(String(request.sessionId)) : opening(), request, signal);
+      return elicitations.create("sessionId" in request ? threads.bySession(String(request.sessionId)) : opening(), request, signal);
     },
     elicitationComplete: (notification) => elicitations.complete(notification),
   };
 
   const model = createModelForwarder(
     createModelWatch({
-      threads: () => [...threads.values()].filter(({ turn }) => turn !== null),
+      threads: () => threads.all().filter(({ turn }) => turn !== null),
       onGiveUp: (thread, turn) => void turns.interrupt(thread, turn),
     }),
   );
+  const threads = openThreads({ folder, workspace, clean: model.hideAddresses, templateRules, onChange: publish });
   const runner = createRunner({
     environment,
     cwd: workspace,
@@ -135,7 +126,7 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
       publish({ type: "agent", agent: state });
     },
     onDeath(reason) {
-      for (const thread of threads.values())
+      for (const thread of threads.all())
         thread.turn?.abandon(new AppError("agent_failed", { message: `${reason} It is restarting; send your message again.` }));
     },
   });
@@ -144,14 +135,13 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
   const sessions = createAgentSessions({
     workspace,
     ids: openSessionIds(folder),
-    threads: () => threads.values(),
+    threads: threads.all,
     isModelFixed: () => isModelFixed(environment),
   });
   const checkpoints = createCheckpoints({ workspace: files, environment, folder: join(folder, "checkpoints") });
   const images = openImageStore(join(folder, "images"));
   const queue = createPromptQueue(() => turns);
-  const turnsInProgress = () => [...threads.values()].flatMap(({ turn }) => turn ?? []);
-  const isBusy = () => turnsInProgress().length > 0;
+  const isBusy = () => threads.turns().length > 0;
   const restores = createRestores({ checkpoints, isBusy });
   const reviews = createReviews({ workspace: files, checkpoints, isBusy });
   const turns = createTurns({
@@ -166,7 +156,7 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
     onTurnEnd(thread, end) {
       lastWorkedMs = performance.now();
       publish({ type: "turn", conversationId: thread.live.head.id, ...end });
-      save();
+      threads.save();
       queue.onTurnEnd(thread, end.stopReason);
     },
   });
@@ -174,29 +164,24 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
   const found = createFoundSessions({
     runner,
     sessions,
-    isTaken: (sessionId) => bySession(sessionId) !== undefined,
-    makeThread,
-    drop({ live: { head } }) {
-      threads.delete(head.id);
-      dirty.delete(head.id);
-    },
+    isTaken: (sessionId) => threads.bySession(sessionId) !== undefined,
+    makeThread: threads.make,
+    drop: ({ live }) => threads.drop(live.head.id),
     onAdopted({ live: { head } }) {
-      save();
+      threads.save();
       publish({ type: "conversation", conversation: head });
     },
   });
 
-  for (const { head, ...saved } of store.load()) add({ ...saved, head: { ...head, rules: templateRules() } });
-
   const runs = createRuns({
     store: runStore,
     turns,
-    thread: find,
+    thread: threads.find,
     create: startConversation,
     answer,
     listen: (listener) => void listeners.add(listener),
     readPrompt: (prompt) => readPrompt(prompt, files),
-    saveConversations: save,
+    saveConversations: threads.save,
     prepare: (run, thread, connection) =>
       prepareRun(run, thread, connection, { sessions, askingModes: () => chooseAgent(environment)?.askingModes }),
   });
@@ -207,29 +192,24 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
     },
     start: () => void runner.connect().catch(() => {}),
     stop() {
-      for (const thread of threads.values()) thread.turn?.abandon(new AppError("agent_stopped", { message: "The agent was stopped." }));
+      for (const thread of threads.all()) thread.turn?.abandon(new AppError("agent_stopped", { message: "The agent was stopped." }));
       runner.stop();
     },
-    save,
+    save: threads.save,
     conversations: () =>
-      listed()
+      threads
+        .listed()
         .map(({ live }) => live.head)
         .toSorted((a, b) => b.updatedAtMs - a.updatedAtMs),
     create: () => startConversation().live.head,
-    prepare() {
-      const thread = [...threads.values()].find(({ draft }) => draft === "waiting") ?? makeThread();
-      thread.draft = "shown";
-      return thread;
-    },
+    prepare: threads.draft,
     release: (thread) => void (thread.draft &&= "waiting"),
-    isDraft: (id) => (threads.get(id)?.draft ?? null) !== null,
-    thread: find,
+    isDraft: threads.isDraft,
+    thread: threads.find,
     remove(id) {
-      const thread = find(id);
+      const thread = threads.find(id);
       void turns.cancel(thread).then(() => found.forget(thread));
-      threads.delete(id);
-      dirty.delete(id);
-      store.remove(id);
+      threads.remove(id);
       publish({ type: "deleted", conversationId: id });
     },
     found: found.list,
@@ -243,11 +223,11 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
     images,
     restores,
     reviews,
-    noteSave: (path) => turnsInProgress().forEach(({ changes }) => changes?.noteSave(path)),
+    noteSave: (path) => threads.turns().forEach(({ changes }) => changes?.noteSave(path)),
     pids: runningPids,
     ports: model.ports,
     idleMs() {
-      if ([...threads.values()].some(({ turn }) => turn && turn.waiting.size === 0)) return 0;
+      if (threads.all().some(({ turn }) => turn && turn.waiting.size === 0)) return 0;
       return lastWorkedMs === null ? null : Math.round(performance.now() - lastWorkedMs);
     },
     listen(listener) {
@@ -257,11 +237,11 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
   };
 
   function answer(id: string, itemId: string, given: object): void {
-    answerQuestion(find(id), itemId, parseAnswer({ ...given }));
+    answerQuestion(threads.find(id), itemId, parseAnswer({ ...given }));
   }
 
   function startConversation(): Thread {
-    const thread = makeThread();
+    const thread = threads.make();
     publish({ type: "conversation", conversation: thread.live.head });
     return thread;
   }
@@ -270,88 +250,13 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
     return chooseAgent(environment)?.permissions ?? [];
   }
 
-  function listed(): Thread[] {
-    return [...threads.values()].filter(({ draft }) => draft === null);
-  }
-
-  function makeThread(): Thread {
-    if (listed().length >= MAX_CONVERSATIONS)
-      throw new AppError("too_many", { message: `There are already ${MAX_CONVERSATIONS} conversations; delete one first` });
-    const now = Date.now();
-    const head: Conversation = {
-      id: `conv_${randomBytes(8).toString("hex")}`,
-      title: "New conversation",
-      createdAtMs: now,
-      updatedAtMs: now,
-      busy: false,
-      usage: null,
-      modes: null,
-      models: null,
-      options: [],
-      commands: [],
-      queue: [],
-      modelWait: null,
-      renamed: false,
-      alwaysAllowed: [],
-      rules: templateRules(),
-    };
-    return add({ head, sessionId: null, chosen: [], items: [] });
-  }
-
-  function add({ head, sessionId, chosen, items }: SavedConversation): Thread {
-    const live = createConversation({
-      head,
-      items,
-      workspace,
-      clean: model.hideAddresses,
-      onChange(message, item) {
-        const changes = dirty.get(head.id) ?? new Set();
-        if (item) changes.add(item);
-        dirty.set(head.id, changes);
-        saving ??= setTimeout(save, SAVE_AFTER_MS);
-        publish(message);
-      },
-    });
-    const thread = createThread(live, sessionId, chosen);
-    threads.set(head.id, thread);
-    return thread;
-  }
-
-  function save(): void {
-    if (saving) clearTimeout(saving);
-    saving = null;
-    for (const [id, changes] of dirty) {
-      const thread = threads.get(id);
-      if (thread?.draft) continue;
-      // Write only the last version of an item that has been replaced.
-      const items = [...new Set([...changes].map((item) => thread?.live.items.get(item.id) ?? item))];
-      try {
-        if (thread) store.append({ head: thread.live.head, sessionId: thread.sessionId, chosen: [...thread.chosen] }, items);
-        dirty.delete(id);
-      } catch (error) {
-        // The disk may be full. The next change tries again.
-        console.error("A conversation could not be saved:", error);
-      }
-    }
-  }
-
   function publish(message: AgentMessage): void {
     for (const listener of listeners) listener(message);
   }
 
-  function find(id: string): Thread {
-    const thread = threads.get(id);
-    if (!thread) throw notFound("There is no such conversation");
-    return thread;
-  }
-
   // An agent that asks while it opens a session cannot name the session yet.
   function opening(): Thread | undefined {
-    const [first, ...others] = [...threads.values()].filter((thread) => thread.opening && thread.turn);
+    const [first, ...others] = threads.all().filter((thread) => thread.opening && thread.turn);
     return others.length === 0 ? first : undefined;
-  }
-
-  function bySession(sessionId: string): Thread | undefined {
-    return [...threads.values()].find((thread) => thread.sessionId === sessionId);
   }
 }
