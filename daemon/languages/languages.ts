@@ -4,7 +4,7 @@ import { CLOSE } from "@berth/contract/daemon.ts";
 import type { LanguageServer } from "@berth/contract/daemon/languages.ts";
 import type { WebSocket } from "ws";
 import type { Environment } from "../programs/environment.ts";
-import type { StartedProgram } from "../programs/started-program.ts";
+import type { StartedProgram } from "../program-list/started-program.ts";
 import { findServer } from "./catalogue.ts";
 import { serverMemoryBytes, startServer, type ServerProcess } from "./server-process.ts";
 

@@ -1,6 +1,6 @@
 import type { UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
-import type { StartedProgram } from "../programs/started-program.ts";
+import type { StartedProgram } from "../program-list/started-program.ts";
 import type { Languages, LanguagesDeps } from "./languages.ts";
 
 export interface LanguageRoutes {

@@ -5,7 +5,7 @@ import type { Process } from "@berth/contract/daemon/processes.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import type { Pauses } from "../http/pauses.ts";
 import type { Environment } from "../programs/environment.ts";
-import type { StartedProgram } from "../programs/started-program.ts";
+import type { StartedProgram } from "../program-list/started-program.ts";
 import type { Outbox } from "./outbox.ts";
 import type { WantedProgram } from "../programs/parse-program.ts";
 import { type LiveProcess, restoreProcess, startProcess } from "./process.ts";

@@ -7,8 +7,8 @@ import { readText } from "../io/read-or-empty.ts";
 import type { OwnedPort } from "../ports/port-monitor.ts";
 import { readCommand } from "../programs/program-name.ts";
 import { type ListedProcess, listProcesses, TICK_MS } from "../programs/process-table.ts";
-import type { StartedProgram } from "../programs/started-program.ts";
-import { stopGroup } from "../programs/stop-group.ts";
+import type { StartedProgram } from "./started-program.ts";
+import { stopGroup } from "../programs/process-group.ts";
 import { titleOf } from "./title.ts";
 
 export interface ProgramListDeps {

@@ -2,8 +2,7 @@ import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { childProcess } from "./child-process.ts";
 import { preferForOomKill } from "./oom-score.ts";
-import { signalGroup } from "./signal-group.ts";
-import { stopGroup } from "./stop-group.ts";
+import { signalGroup, stopGroup } from "./process-group.ts";
 
 // A program that the daemon has started. It leads a process group, so that ending it also ends everything it started.
 export type Program = ChildProcessByStdio<Writable, Readable, Readable>;

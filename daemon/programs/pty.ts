@@ -1,8 +1,7 @@
 import { constants } from "node:os";
 import { join } from "node:path";
 import { preferForOomKill } from "./oom-score.ts";
-import { signalGroup } from "./signal-group.ts";
-import { stopGroup } from "./stop-group.ts";
+import { signalGroup, stopGroup } from "./process-group.ts";
 import { createPtyInput } from "./pty-input.ts";
 
 // A program on a pseudo-terminal. This uses only the native part of node-pty. Its JavaScript part allocates a buffer for

@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 import { parseMessage } from "../http/sockets.ts";
 import { foregroundProgram } from "./foreground.ts";
 import { isSize, type Pty, type PtyOptions, signalName } from "../programs/pty.ts";
-import type { StartedProgram } from "../programs/started-program.ts";
+import type { StartedProgram } from "../program-list/started-program.ts";
 import type { Ring } from "./ring.ts";
 
 // One terminal: a program on a PTY, the last part of its output, and the browsers that show it. Each browser reads from the

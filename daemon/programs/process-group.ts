@@ -1,5 +1,4 @@
 import { readProcess } from "./process-table.ts";
-import { signalGroup } from "./signal-group.ts";
 
 const GRACE_MS = 2000;
 
@@ -13,4 +12,13 @@ export function stopGroup(group: number): void {
     const now = readProcess(group)?.startedAt;
     if (now === undefined || now === leader) signalGroup(group, "SIGKILL");
   }, GRACE_MS).unref();
+}
+
+// Sends a signal to the process group that `pid` leads. No-op if it has already exited.
+export function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // The processes have exited between the caller's check and this call.
+  }
 }
