@@ -28,8 +28,8 @@ export interface FormItem {
   outcome: null | { type: "accepted"; values: FormValues } | { type: "declined" } | { type: "cancelled" };
 }
 
-// The agent asks a person to open an address, such as a sign-in page. `accepted`: a person has opened it. `completed`: the agent says that
-// what was to be done there is done.
+// The agent asks a person to open an address, such as a sign-in page. `accepted`: a person has opened it. `completed`: the agent reports
+// that the person has finished there.
 export interface UrlItem {
   kind: "url";
   title: string;

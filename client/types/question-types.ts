@@ -16,7 +16,7 @@ export interface FormQuestion {
   outcome: null | { type: "accepted"; values: FormValues } | { type: "declined" } | { type: "cancelled" };
 }
 
-// A person is to open an address. `completed`: the agent says that what was to be done there is done.
+// A person is to open an address. `completed`: the agent reports that the person has finished there.
 export interface UrlQuestion {
   kind: "url";
   title: string;
