@@ -35,8 +35,6 @@ export function createBerth(options: BerthOptions): Berth {
 export { verifyWebhook, type VerifyOptions } from "./webhooks/verify-webhook.ts";
 export * from "./http/errors.ts";
 export type * from "./types/api-types.ts";
-export type * from "./types/question-types.ts";
-export type * from "./types/run-types.ts";
 export type * from "./types/sandbox-types.ts";
 export type { Agent } from "./sandbox/agent.ts";
 export type { Collected } from "./sandbox/exec.ts";

@@ -1,8 +1,7 @@
 import { follow } from "./http/follow.ts";
 import { paged, type Paged } from "./http/paging.ts";
 import { readJson, type Transport } from "./http/transport.ts";
-import type { Page } from "./types/api-types.ts";
-import type { ListRuns, RunAnswer, RunAttachment, RunData, RunEvent, RunStarted, RunSummary, StartRun } from "./types/run-types.ts";
+import type { ListRuns, Page, RunAnswer, RunAttachment, RunData, RunEvent, RunStarted, RunSummary, StartRun } from "./types/api-types.ts";
 
 // Work of the session's coding agent that goes on without its caller.
 export interface Runs {

@@ -14,12 +14,12 @@ import type {
   LaunchUrl,
   ListSessions,
   Page,
+  RunStarted,
   SessionData,
   SessionStatus,
   SnapshotData,
   UpdateSession,
 } from "./types/api-types.ts";
-import type { RunStarted } from "./types/run-types.ts";
 import type { ExecEvent, ExecOptions, ExecResult } from "./types/sandbox-types.ts";
 
 export interface Sessions {

@@ -1,8 +1,7 @@
 import { BerthError } from "../http/errors.ts";
 import { serverSentEvents } from "../http/streams.ts";
 import type { Transport } from "../http/transport.ts";
-import type { QuestionAnswer } from "../types/question-types.ts";
-import type { AgentAnswer, AgentMessage, AgentState, PromptOptions } from "../types/sandbox-types.ts";
+import type { AgentAnswer, AgentMessage, AgentState, PromptOptions, QuestionAnswer } from "../types/sandbox-types.ts";
 
 // The coding agent of a session.
 export interface Agent {

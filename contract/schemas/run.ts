@@ -1,7 +1,7 @@
-import Type, { type Static, type TSchema } from "typebox";
-import type { FormField } from "../questions.ts";
+import Type, { type Static } from "typebox";
+import { describe, nullable } from "./describe.ts";
 import { PermissionRules } from "./permission-rule.ts";
-import { ConversationItem } from "./sandbox/sandbox-agent.ts";
+import { ConversationItem, FormField, FormValues, PermissionOption } from "./sandbox/sandbox-conversation.ts";
 
 // Runs: the work of a session's agent, as partners start, read and steer it. daemon/runs.ts has the same between server and daemon.
 
@@ -12,8 +12,6 @@ export const MAX_UNFINISHED_RUNS = 100;
 const MAX_PROMPT_LENGTH = 524_288;
 
 const PLAIN = "^[^\\u0000]*$";
-const describe = (description: string) => ({ description });
-const nullable = <S extends TSchema>(schema: S, description: string) => Type.Union([schema, Type.Null()], { description });
 const short = (description: string) => Type.String({ minLength: 1, maxLength: 200, pattern: PLAIN, description });
 
 const Prompt = Type.String({
@@ -71,8 +69,6 @@ export type StartRun = Static<typeof StartRun>;
 export const RunMessage = Type.Object({ prompt: Prompt, attachments: Type.Optional(Attachments) }, { $id: "RunMessage" });
 export type RunMessage = Static<typeof RunMessage>;
 
-const FormValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Array(Type.String())]);
-
 export const AnswerRun = Type.Object(
   {
     itemId: short("The `itemId` of the question in `waitsFor`."),
@@ -80,9 +76,7 @@ export const AnswerRun = Type.Object(
     action: Type.Optional(
       Type.Enum(["accept", "decline", "cancel"], describe("For a form or an address. With `cancel` the agent goes on without an answer.")),
     ),
-    values: Type.Optional(
-      Type.Record(Type.String(), FormValue, describe("With `accept`, the values of the form by the `id` of its `fields`.")),
-    ),
+    values: Type.Optional(FormValues),
   },
   { $id: "AnswerRun" },
 );
@@ -151,27 +145,13 @@ const Permission = Type.Object({
     title: Type.String(describe("What the agent wants to do.")),
     input: Type.Optional(Type.String(describe("The input of the tool, as JSON."))),
   }),
-  options: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), kind: Type.String() }), describe("The possible answers.")),
+  options: Type.Array(PermissionOption, describe("The possible answers.")),
 });
 
 const Form = Type.Object({
   ...question,
   kind: Type.Literal("form"),
-  fields: Type.Unsafe<FormField[]>(
-    Type.Array(
-      Type.Object(
-        {
-          id: Type.String(),
-          label: Type.String(),
-          description: Type.Optional(Type.String()),
-          required: Type.Boolean(),
-          type: Type.Enum(["text", "number", "integer", "boolean", "choice", "choices"]),
-        },
-        { additionalProperties: true },
-      ),
-      describe("The fields of the form. A choice has `choices`, and each type may have a `default` and limits."),
-    ),
-  ),
+  fields: Type.Array(FormField, describe("The fields of the form.")),
 });
 
 const Address = Type.Object({
@@ -201,17 +181,18 @@ export const RunList = Type.Object(
 );
 export type RunList = Static<typeof RunList>;
 
-export const RunEvent = Type.Object(
-  {
-    type: Type.Enum(["items", "item", "append", "run", "end"], {
-      description:
-        "`items`: all items of the run so far, which replace those that you have. `item`: one that is new or has changed. `append`: more text for an item. `run`: the status or what the run waits for has changed. `end`: the last event.",
-    }),
-    items: Type.Optional(Type.Array(ConversationItem)),
-    item: Type.Optional(ConversationItem),
-    itemId: Type.Optional(Type.String(describe("With `append`: the item that grows."))),
-    text: Type.Optional(Type.String(describe("With `append`: the added text."))),
-    run: Type.Optional(Type.Object({}, { additionalProperties: true, description: "With `run` and `end`: the run." })),
-  },
+const run = { run: Type.Omit(Run, ["sessionId"]) };
+
+export const RunEvent = Type.Union(
+  [
+    Type.Object(
+      { type: Type.Literal("items"), items: Type.Array(ConversationItem) },
+      describe("All items of the run so far, which replace those that you have."),
+    ),
+    Type.Object({ type: Type.Literal("item"), item: ConversationItem }, describe("An item that is new or has changed.")),
+    Type.Object({ type: Type.Literal("append"), itemId: Type.String(), text: Type.String() }, describe("More text for an item.")),
+    Type.Object({ type: Type.Literal("run"), ...run }, describe("The status has changed, or the questions that the run waits for.")),
+    Type.Object({ type: Type.Literal("end"), ...run }, describe("The last event.")),
+  ],
   { $id: "RunEvent" },
 );

@@ -1,8 +1,8 @@
 import Type from "typebox";
+import { describe } from "../describe.ts";
+import { ContextPart, ConversationItem, FormValues } from "./sandbox-conversation.ts";
 
 // The bodies of the agent's API, for its description. The types are in agent.ts; sandbox.test.ts compares the two.
-
-const describe = (description: string) => ({ description });
 
 export const AgentState = Type.Object(
   {
@@ -50,11 +50,6 @@ const Command = Type.Object({
   name: Type.String(),
   description: Type.String(),
   hint: Type.Optional(Type.String(describe("What to write after the name."))),
-});
-
-const ContextPart = Type.Object({
-  path: Type.String(),
-  selection: Type.Optional(Type.Object({ fromLine: Type.Number(), toLine: Type.Number(), text: Type.String() })),
 });
 
 const QueuedPrompt = Type.Object({
@@ -114,17 +109,6 @@ export const ConversationList = Type.Object(
   { $id: "ConversationList" },
 );
 
-export const ConversationItem = Type.Object(
-  {
-    id: Type.String(describe("Unique in the conversation.")),
-    atMs: Type.Number(describe("When it was added, as a Unix timestamp in milliseconds.")),
-    kind: Type.Enum(["user", "assistant", "thought", "tool", "changes", "plan", "permission", "form", "url", "notice", "restore"], {
-      description: "What it is. It decides about the other fields, which docs/agents.md lists.",
-    }),
-  },
-  { $id: "ConversationItem", additionalProperties: true },
-);
-
 export const OpenConversation = Type.Object(
   { conversation: Conversation, items: Type.Array(ConversationItem, describe("In order.")) },
   { $id: "OpenConversation" },
@@ -144,22 +128,29 @@ export const PromptRequest = Type.Object(
   { $id: "PromptRequest" },
 );
 
-export const AgentMessage = Type.Object(
-  {
-    type: Type.Enum(["conversation", "item", "append", "turn", "agent"], {
-      description: "`conversation` comes first, `item` and `append` carry the answer, and `turn` is the last one.",
-    }),
-    conversationId: Type.Optional(Type.String(describe("The conversation."))),
-    item: Type.Optional(ConversationItem),
-    itemId: Type.Optional(Type.String(describe("With `append`: the item that grows."))),
-    text: Type.Optional(Type.String(describe("With `append`: the added text."))),
-    stopReason: Type.Optional(
-      Type.Enum(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"], describe("With `turn`: why it ended.")),
+const conversationId = Type.String(describe("The conversation."));
+
+export const AgentMessage = Type.Union(
+  [
+    Type.Object({ type: Type.Literal("conversation"), conversation: Conversation }, describe("The first message.")),
+    Type.Object({ type: Type.Literal("item"), conversationId, item: ConversationItem }, describe("An item that is new or has changed.")),
+    Type.Object(
+      { type: Type.Literal("append"), conversationId, itemId: Type.String(), text: Type.String() },
+      describe("More text for an item."),
     ),
-    code: Type.Optional(Type.String(describe("With `turn` and `error`: one of the codes in docs/errors.md, such as `model_key_refused`."))),
-    message: Type.Optional(Type.String(describe("With `turn` and `error`: what went wrong, for people."))),
-  },
-  { $id: "AgentMessage", additionalProperties: true },
+    Type.Object(
+      {
+        type: Type.Literal("turn"),
+        conversationId,
+        stopReason: Type.Enum(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"]),
+        code: Type.Optional(Type.String(describe("With `error`: one of the codes in docs/errors.md, such as `model_key_refused`."))),
+        message: Type.Optional(Type.String(describe("With `error`: the problem, for people."))),
+      },
+      describe("The last message: the turn has ended."),
+    ),
+    Type.Object({ type: Type.Literal("agent"), agent: AgentState }, describe("The state of the agent has changed.")),
+  ],
+  { $id: "AgentMessage" },
 );
 
 const text = (description: string) => Type.String({ minLength: 1, description });
@@ -172,11 +163,7 @@ export const QuestionAnswer = Type.Object(
     action: Type.Optional(
       Type.Enum(["accept", "decline", "cancel"], describe("For a form or an address. With `cancel` the agent goes on without an answer.")),
     ),
-    values: Type.Optional(
-      Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Array(Type.String())]), {
-        description: "With `accept`, the values of the form by the `id` of its `fields`.",
-      }),
-    ),
+    values: Type.Optional(FormValues),
   },
   { $id: "QuestionAnswer" },
 );

@@ -1,8 +1,8 @@
 import Type, { type TProperties } from "typebox";
+import { describe } from "../describe.ts";
 
 // The bodies of the sandbox API's details and watches of files, for its description. The types that the daemon uses are in daemon/files.ts.
 
-const describe = (description: string) => ({ description });
 const named = <P extends TProperties>($id: string, properties: P) => Type.Object(properties, { $id });
 
 export const FileDetails = named("FileDetails", {

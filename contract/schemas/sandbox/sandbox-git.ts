@@ -1,9 +1,9 @@
 import Type, { type TProperties } from "typebox";
+import { describe } from "../describe.ts";
 
 // The bodies of a sandbox's source control, for its description. The types that daemon and browser use are in git.ts;
 // sandbox.test.ts compares the two.
 
-const describe = (description: string) => ({ description });
 const named = <P extends TProperties>($id: string, properties: P) => Type.Object(properties, { $id });
 const text = (description: string) => Type.String({ minLength: 1, description });
 const repository = Type.Optional(Type.String(describe("The path of the repository. Default: the first one of the workspace.")));

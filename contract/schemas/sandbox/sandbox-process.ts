@@ -1,11 +1,10 @@
-import Type, { type TProperties, type TSchema } from "typebox";
+import Type, { type TProperties } from "typebox";
+import { describe, nullable } from "../describe.ts";
 
 // The bodies of the sandbox API's processes and programs, for its description. The types that the daemon uses are in processes.ts and
 // programs.ts.
 
-const describe = (description: string) => ({ description });
 const named = <P extends TProperties>($id: string, properties: P) => Type.Object(properties, { $id });
-const nullable = <S extends TSchema>(schema: S, description: string) => Type.Union([schema, Type.Null()], { description });
 const side = (description: string) => Type.Integer({ minimum: 1, maximum: 1000, description });
 const size = { cols: side("The width in characters."), rows: side("The height in lines.") };
 const stream = Type.Enum(["stdout", "stderr"], describe("The stream that the program wrote to."));

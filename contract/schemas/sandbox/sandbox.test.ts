@@ -5,11 +5,13 @@ import { expect, test } from "vitest";
 import type * as agent from "../../agent.ts";
 import type * as daemon from "../../daemon.ts";
 import type * as git from "../../git.ts";
+import type * as questions from "../../questions.ts";
 import type * as files from "../../daemon/files.ts";
 import type * as processes from "../../daemon/processes.ts";
 import type * as programs from "../../daemon/programs.ts";
 import { SANDBOX_ROUTES } from "../../routes/sandbox/sandbox-routes.ts";
 import type * as agentSchemas from "./sandbox-agent.ts";
+import type * as conversationSchemas from "./sandbox-conversation.ts";
 import type * as fileSchemas from "./sandbox-files.ts";
 import type * as gitSchemas from "./sandbox-git.ts";
 import type * as processSchemas from "./sandbox-process.ts";
@@ -47,6 +49,7 @@ type Of<Name extends keyof typeof schemas> = Body<typeof schemas, Name>;
 type GitOf<Name extends keyof typeof gitSchemas> = Body<typeof gitSchemas, Name>;
 type FileOf<Name extends keyof typeof fileSchemas> = Body<typeof fileSchemas, Name>;
 type ProcessOf<Name extends keyof typeof processSchemas> = Body<typeof processSchemas, Name>;
+type ItemOf<Name extends keyof typeof conversationSchemas> = Body<typeof conversationSchemas, Name>;
 type AgentOf<Name extends keyof typeof agentSchemas> = Body<typeof agentSchemas, Name>;
 
 test("the described bodies are the types that the daemon uses", () => {
@@ -76,6 +79,8 @@ test("the described bodies are the types that the daemon uses", () => {
     Fits<AgentOf<"AgentState">, daemon.AgentState>,
     Fits<AgentOf<"PromptRequest">, agent.PromptRequest>,
     Fits<AgentOf<"Conversation">, agent.Conversation>,
+    Fits<ItemOf<"ConversationItem">, agent.ConversationItem>,
+    Fits<ItemOf<"FormField">, questions.FormField>,
     Fits<FileOf<"FileTree">, files.FileTree>,
     Fits<FileOf<"WatchEvent">, files.WatchEvent>,
     Fits<FileOf<"WatcherEvents">, files.WatcherEvents>,
@@ -84,6 +89,8 @@ test("the described bodies are the types that the daemon uses", () => {
     Fits<ProcessOf<"ProcessEvent">, processes.ProcessEvent>,
     Fits<ProcessOf<"ProgramList">, programs.ProgramList>,
   ] = [
+    true,
+    true,
     true,
     true,
     true,

@@ -1,12 +1,10 @@
 import Type, { type TProperties } from "typebox";
+import { describe, nullable } from "../describe.ts";
 
 // The bodies of the sandbox API, for its description. The types that daemon and browser use are in daemon.ts and agent.ts;
 // sandbox.test.ts compares the two.
 
-const describe = (description: string) => ({ description });
 const named = <P extends TProperties>($id: string, properties: P) => Type.Object(properties, { $id });
-const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, description: string) =>
-  Type.Union([schema, Type.Null()], { description });
 const path = (description: string) => Type.String(describe(description));
 
 export const SandboxError = named("SandboxError", {

@@ -57,7 +57,7 @@ function fieldOf(field: Fields): FormField | null {
     ...(description !== null && { description }),
     ...Object.fromEntries(limits),
     ...(type.startsWith("choice") && { choices: listOf(field.choices, MAX_LIST, choiceOf) }),
-    ...defaultOf(field.default),
+    ...defaultOf(type, field.default),
   } as FormField;
 }
 
@@ -67,9 +67,13 @@ function choiceOf(choice: Fields): FormChoice | null {
   return id === null ? null : { id, name: nameOf(choice.name) ?? id, ...(description !== null && { description }) };
 }
 
-function defaultOf(value: unknown): { default?: unknown } {
-  if (typeof value === "boolean" || Number.isFinite(value)) return { default: value };
-  if (typeof value === "string") return { default: plainLines(value, MAX_TITLE) };
-  const ids = Array.isArray(value) ? value.slice(0, MAX_LIST).map(idOf) : [];
-  return ids.length > 0 && ids.every((id) => id !== null) ? { default: ids } : {};
+// Nothing if it does not fit the type.
+function defaultOf(type: FormField["type"], value: unknown): { default?: unknown } {
+  if (type === "choices") {
+    const ids = Array.isArray(value) ? value.slice(0, MAX_LIST).map(idOf) : [];
+    return ids.length > 0 && ids.every((id) => id !== null) ? { default: ids } : {};
+  }
+  if (type === "text" || type === "choice") return typeof value === "string" ? { default: plainLines(value, MAX_TITLE) } : {};
+  const fits = type === "boolean" ? typeof value === "boolean" : Number.isFinite(value);
+  return fits ? { default: value } : {};
 }

@@ -144,7 +144,8 @@ onBothEngines("runs", (databases) => {
       default: "A\u0000da",
     };
     const choice = { id: "size", label: "Size", type: "choices", choices: [{ id: "s", name: "Small" }, { name: "None" }], default: ["s"] };
-    const fields = [text, choice, { id: "x", type: "poem" }, null, ...Array<unknown>(50).fill(text)];
+    const misfit = { id: "old", label: "Old", type: "boolean", default: "no" };
+    const fields = [text, choice, misfit, { id: "x", type: "poem" }, null, ...Array<unknown>(50).fill(text)];
     const url = { ...head, kind: "url", url: "https://example.com/sign-in?a=b" };
     const waitsFor = [
       { ...head, kind: "form", fields },
@@ -160,9 +161,10 @@ onBothEngines("runs", (databases) => {
       { title: "Your name", kind: "form" },
       { kind: "url", url: url.url },
     ]);
-    expect((asked[0] as { fields: unknown[] }).fields.slice(0, 2)).toEqual([
+    expect((asked[0] as { fields: unknown[] }).fields.slice(0, 3)).toEqual([
       plain,
       { ...choice, required: false, choices: [{ id: "s", name: "Small" }] },
+      { id: "old", label: "Old", type: "boolean", required: false },
     ]);
     expect((await runEvents())[0]!.waitsFor).toEqual([
       { itemId: "item_2", kind: "form", title: "Your name" },
