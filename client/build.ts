@@ -1,11 +1,12 @@
-// Builds client/dist, the package (`npm pack ./client/dist`): plain JavaScript with types, for any runtime.
-// Inside this repository the sources are used directly.
+// Builds client/dist, the package, with plain JavaScript and types for any runtime; and packs it into client/dist/packed, from where the
+// server hands it out. Inside this repository the sources are used directly.
 import { execFileSync } from "node:child_process";
-import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const folder = import.meta.dirname;
 const dist = join(folder, "dist");
+const packed = join(dist, "packed");
 
 export function buildClient(): string {
   rmSync(dist, { recursive: true, force: true });
@@ -26,7 +27,15 @@ export function buildClient(): string {
   writeFileSync(join(dist, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
   cpSync(join(folder, "README.md"), join(dist, "README.md"));
   cpSync(join(folder, "../LICENSE"), join(dist, "LICENSE"));
+  pack();
   return dist;
+}
+
+function pack(): void {
+  mkdirSync(packed);
+  const args = ["pack", "--json", "--pack-destination", packed, dist];
+  const [{ filename }] = JSON.parse(execFileSync("npm", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })) as [{ filename: string }];
+  renameSync(join(packed, filename), join(packed, "berth-client.tgz"));
 }
 
 // The compiler leaves `./x.ts` in declarations, which older compilers do not find.

@@ -58,9 +58,6 @@ function isOnPath(command) {
 
 // Runs in a process of its own, because it needs the pinned Node.
 function build() {
-  // The service does not use the client.
-  const parts = scope === "serve" ? ["daemon", "web", "cli"] : [];
-  const args = ["scripts/build.ts", ...parts];
-  const { status } = spawnSync(join(root, "node_modules/.bin/node"), args, { cwd: root, stdio: ["ignore", 2, 2] });
+  const { status } = spawnSync(join(root, "node_modules/.bin/node"), ["scripts/build.ts"], { cwd: root, stdio: ["ignore", 2, 2] });
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -16,6 +16,7 @@ import type { Store } from "../store/open.ts";
 import type { UsageReports } from "../usage/usage-reports.ts";
 import type { Tracer } from "../tracing/tracer.ts";
 import { addConsole, type ConsoleDeps } from "./console/console.ts";
+import { addClientRoutes } from "./docs/client-routes.ts";
 import { addDocsRoutes } from "./docs/docs-routes.ts";
 import { admitRequests, badUrlError } from "./limits/admission.ts";
 import type { Authenticate } from "./limits/authentication.ts";
@@ -146,6 +147,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   deps.addFacades?.(app);
   if (deps.console) addConsole(app, deps, deps.console);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
+  addClientRoutes(app);
   await app.ready();
 
   return {

@@ -1,5 +1,5 @@
-import { execFile, execFileSync } from "node:child_process";
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,34 +11,22 @@ import { readSamples } from "../support/docs/samples.ts";
 import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-// The package as partners install it: built in a checkout without the test tools, packed by npm and unpacked into a project
-// outside this repository.
+// The package as partners install it: from the server, into a project outside this repository.
 const root = join(import.meta.dirname, "../..");
 const project = mkdtempSync(join(tmpdir(), "berth-package-"));
 const installed = join(project, "node_modules/@berth/client");
 const run = promisify(execFile);
 
-beforeAll(() => {
-  const [{ filename } = { filename: "" }] = JSON.parse(
-    execFileSync("npm", ["pack", "--json", buildInCheckout()], { cwd: project, encoding: "utf8" }),
-  ) as { filename: string }[];
-  mkdirSync(installed, { recursive: true });
-  execFileSync("tar", ["xzf", join(project, filename), "--strip-components=1", "-C", installed]);
+let server: SharedBerth;
+
+beforeAll(async () => {
+  await daemonRuntime();
+  server = await shareBerth();
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+  await run("npm", ["install", "--no-audit", "--no-fund", `${server.url}/clients/berth-client.tgz`], { cwd: project });
 });
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
-
-// `npm run build` in a checkout that has only the compiler, which the set-up for serving installs for the daemon's language server.
-function buildInCheckout(): string {
-  const checkout = join(project, "checkout");
-  for (const path of ["scripts", "contract", "client", "package.json", "package-lock.json", "LICENSE"])
-    cpSync(join(root, path), join(checkout, path), { recursive: true, filter: (from) => !/\/(dist|node_modules)$/.test(from) });
-  mkdirSync(join(checkout, "node_modules"));
-  symlinkSync(join(root, "node_modules/typescript-native"), join(checkout, "node_modules/typescript-native"));
-  execFileSync(process.execPath, ["scripts/build.ts", "client"], { cwd: checkout, stdio: "pipe" });
-  return join(checkout, "client/dist");
-}
 
 test("the set-up for serving installs the compiler that builds the client", () => {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as { packages: Record<string, { dev?: boolean }> };
@@ -46,10 +34,7 @@ test("the set-up for serving installs the compiler that builds the client", () =
 });
 
 describe("the installed package drives the service", () => {
-  let server: SharedBerth;
-  beforeAll(async () => {
-    await daemonRuntime();
-    server = await shareBerth();
+  beforeAll(() => {
     writeFileSync(
       join(project, "use.js"),
       `${USE}\nconsole.log(JSON.stringify(await use(${JSON.stringify(server.url)}, ${JSON.stringify(server.key)})));`,

@@ -17,7 +17,7 @@ const NOT_RUN: Record<string, string> = {
   "CONTRIBUTING.md: npm test -- server/sessions/states/states.test.ts    # one file":
     "scripts/test.test.ts runs this form; others take hours",
   "README.md: npm start     # installs dependencies, builds the workspace, runs the service": "tests/conditions/stop.test.ts runs it",
-  "client/README.md: npm install ./berth-client-0.1.0.tgz": "tests/api/package.test.ts installs the package",
+  "client/README.md: npm install https://berth.example.com/clients/berth-client.tgz": "tests/api/package.test.ts installs the package",
   "docs/agents.md: BERTH_MODEL_PROVIDER=anthropic BERTH_MODEL_API_KEY=sk-ant-… BERTH_MODEL_NAME=claude-sonnet-4-5 npm start":
     "needs a model",
   'docs/agents.md: curl -N "$SANDBOX_URL/agent/prompt" -H "Authorization: Bearer $KEY" -H \'Content-Type: application/json\' \\':
