@@ -10,6 +10,7 @@ export type SandboxId = `sbx_${string}`;
 export type SnapshotId = `snp_${string}`;
 export type VolumeId = `vol_${string}`;
 export type RunId = `run_${string}`;
+export type TokenId = `tok_${string}`;
 
 const sessionPattern = new RegExp(`^ses_${ID_BODY}$`);
 const sandboxPattern = new RegExp(`^sbx_${ID_BODY}$`);

@@ -1,4 +1,6 @@
-// A person who has the workspace open, as their launch URL described them. Plain types, no imports: the browser loads this file too.
+import { fitsPattern } from "./matching/path-pattern.ts";
+
+// A person who has the workspace open, as their launch URL described them. Plain types, because the browser loads this file too.
 export interface Visitor {
   role: Role;
   // The name that the partner gave the person, which is untrusted text. null: a guest.
@@ -59,10 +61,5 @@ export type ViewerCall = readonly [method: string, path: string];
 
 // `path` is a path of the daemon's API without a query. `:name` in the list matches one segment.
 export function isViewerCall(method: string, path: string): boolean {
-  const segments = path.split("/");
-  return VIEWER_CALLS.some(([allowedMethod, allowedPath]) => {
-    const parts = allowedPath.split("/");
-    const fits = parts.length === segments.length && parts.every((part, index) => part.startsWith(":") || part === segments[index]);
-    return fits && method === allowedMethod;
-  });
+  return VIEWER_CALLS.some(([allowedMethod, allowedPath]) => method === allowedMethod && fitsPattern(allowedPath, path));
 }

@@ -20,9 +20,11 @@ import { freePort } from "./network/free-port.ts";
 import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/limits/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
+import { createApiAuthentication, createSessionAuthentication } from "./keys/authenticate-session.ts";
 import { createConsoleLogins } from "./keys/console-logins.ts";
 import { openOidc } from "./keys/open-oidc.ts";
 import { createOwnKeys } from "./keys/own-keys.ts";
+import { createSessionTokens } from "./keys/session-tokens.ts";
 import { createVolumes } from "./sessions/volumes/volumes.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
 import { readPartner } from "./keys/partners.ts";
@@ -200,6 +202,8 @@ export async function startServer(
 
   const openings = opening.use(createOpeningLog({ store, site, clock, log }));
   const keys = opening.use(createAuthenticator({ store, clock, log }));
+  const sessionTokens = createSessionTokens({ store, secrets, clock });
+  const authenticateSession = createSessionAuthentication({ keys, tokens: sessionTokens });
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
   const isTrustedProxy = createProxyTrust(config.trustedProxies);
   const localPartner = isForThisMachine(config, baseUrl) ? DEMO_PARTNER : null;
@@ -233,8 +237,8 @@ export async function startServer(
     findPartner: (id) => readPartner(store, id),
     hasSupportVisit: (sessionId) => hasSupportVisit(store.db, sessionId, clock.now()),
     authenticate: async ({ rawHeaders }) => {
-      const key = presentedKey(rawHeaders);
-      return key === null ? null : keys.authenticate(key);
+      const bearer = presentedKey(rawHeaders);
+      return bearer === null ? null : authenticateSession(bearer);
     },
     links,
     activity: sessionServices.activity,
@@ -265,7 +269,12 @@ export async function startServer(
       snapshots,
       runs,
       relayStream: gateway.relayStream,
-      authenticate: keys.authenticate,
+      authenticate: createApiAuthentication({ keys, tokens: sessionTokens }),
+      sessionTokens,
+      issuePreviewUrl: async (session, preview) => {
+        if (session.host !== site.host) throw await servers.elsewhere(session);
+        return gateway.issuePreviewUrl(session, preview);
+      },
       isTrustedProxy,
       tickets,
       feed,

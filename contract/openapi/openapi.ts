@@ -96,6 +96,7 @@ function listTemplates(schemas: Record<string, Json>, names: string[]): void {
 
 const TAGS = [
   { name: "Sessions", description: "A session is one user's workspace, backed by a sandbox." },
+  { name: "Session tokens", description: "Tokens and URLs that open one session, or a part of it, without your key." },
   { name: "Runs", description: "A run is the work of a session's agent on a prompt. It goes on without its caller." },
   { name: "Snapshots", description: "Copies of the files of sessions, from which new sessions start." },
   { name: "Events", description: "The events of your sessions, in order." },
@@ -152,6 +153,7 @@ const PARAMETERS = {
   conversationId: pathParameter("conversationId", "The identifier of the conversation."),
   imageId: pathParameter("imageId", "The identifier of the image."),
   runId: pathParameter("runId", "The identifier of the run."),
+  tokenId: pathParameter("tokenId", "The identifier of the token."),
   id: pathParameter("id", "The identifier from an earlier response."),
   deliveryId: pathParameter("deliveryId", "The identifier of the delivery."),
   idempotencyKey: {

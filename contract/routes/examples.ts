@@ -30,6 +30,16 @@ const snapshot = {
   bytes: 48_234_496,
   createdAt: "2030-01-31T09:40:00.000Z",
 };
+const sessionToken = {
+  tokenId: "tok_01kan2v8r0aw1y5a7c9ecgfkmq",
+  name: "reviewer",
+  scopes: ["files", "ports"],
+  ports: [3000],
+  state: "active",
+  createdAt: "2030-01-31T09:30:00.000Z",
+  expiresAt: "2030-01-31T10:30:00.000Z",
+  revokedAt: null,
+};
 const runId = "run_01kan2v8r08v0x4z6b9dbfdjmp";
 const runSummary = {
   runId,
@@ -171,6 +181,15 @@ export const EXAMPLES: Record<string, unknown> = {
   KeyWithSecret: { ...key, ...keySecret },
   KeyList: { data: [key] },
   RotatedKey: { ...key, ...keySecret, previousKeyExpiresAt: "2030-01-31T10:00:00.000Z" },
+  CreateSessionToken: { scopes: sessionToken.scopes, ports: sessionToken.ports, ttlMs: 3_600_000, name: sessionToken.name },
+  SessionToken: sessionToken,
+  SessionTokenWithSecret: { ...sessionToken, token: `berth_st_01kan2v8r0aw1y5a7c9ecgfkmq_${"x".repeat(43)}` },
+  SessionTokenList: { data: [sessionToken] },
+  IssuePreviewUrl: { port: 3000, ttlMs: 3_600_000 },
+  PreviewUrl: {
+    url: `https://3000-${sandboxId.replace("_", "-")}.preview.berth.example/.berth/open?kind=shared&partner=acme&expires=1896085800000&path=%2F&sig=${"x".repeat(43)}`,
+    expiresAt: "2030-01-31T10:30:00.000Z",
+  },
   CreateWebhook: { url: webhook.url, description: "Production" },
   UpdateWebhook: { enabled: true },
   Webhook: webhook,

@@ -1,18 +1,32 @@
 import Type, { type TObject, type TSchema } from "typebox";
 import type { ErrorCode } from "../errors.ts";
 import { KEY_SCOPES, type KeyScope } from "../schemas/key.ts";
+import type { TokenScope } from "../schemas/session-token.ts";
 
 export interface Route {
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   // Relative to {base_url}, with {name} for parameters.
   path: string;
-  tag: "Sessions" | "Runs" | "Snapshots" | "Events" | "Webhooks" | "Keys" | "Usage" | "Volumes" | "Description" | SandboxTag;
+  tag:
+    | "Sessions"
+    | "Session tokens"
+    | "Runs"
+    | "Snapshots"
+    | "Events"
+    | "Webhooks"
+    | "Keys"
+    | "Usage"
+    | "Volumes"
+    | "Description"
+    | SandboxTag;
   summary: string;
   description: string;
   // Needs no API key.
   public?: true;
   // The scope that the key needs, if it is not the usual one of the method (see `scopeOf`).
   scope?: KeyScope;
+  // The scope with which a session token may make the call for its own session. Absent: none.
+  tokenScope?: TokenScope | "any";
   // Accepts an Idempotency-Key.
   idempotent?: true;
   body?: { schema: TObject; required: boolean };
@@ -23,6 +37,9 @@ export interface Route {
   // The errors that the route has in addition to `commonErrors`.
   errors: readonly ErrorCode[];
 }
+
+// A route of a sandbox's own API, which always says who may call it with a token.
+export type SandboxRoute = Route & Required<Pick<Route, "tokenScope">>;
 
 // The parts of a sandbox's own API.
 export type SandboxTag = "Commands" | "Processes" | "Files" | "Terminals" | "Ports" | "Changes" | "Git" | "Agent";

@@ -5,6 +5,7 @@ import { route, scopeOf, type Route } from "./route.ts";
 import { RUN_ROUTES } from "./run-routes.ts";
 import { SESSION_ROUTES } from "./session-routes.ts";
 import { SNAPSHOT_ROUTES } from "./snapshot-routes.ts";
+import { TOKEN_ROUTES } from "./token-routes.ts";
 import { USAGE_ROUTES } from "./usage-routes.ts";
 import { VOLUME_ROUTES } from "./volume-routes.ts";
 
@@ -12,6 +13,7 @@ import { VOLUME_ROUTES } from "./volume-routes.ts";
 // description is derived from it, so the two cannot differ.
 export const ROUTES = {
   ...SESSION_ROUTES,
+  ...TOKEN_ROUTES,
   ...RUN_ROUTES,
   ...SNAPSHOT_ROUTES,
   ...EVENT_ROUTES,

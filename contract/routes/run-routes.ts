@@ -22,6 +22,7 @@ export const RUN_ROUTES = {
     method: "POST",
     path: "/api/b2b/sessions/{id}/runs",
     tag: "Runs",
+    tokenScope: "runs",
     summary: "Start a run",
     description:
       "Lets the session's agent work on a prompt. The run goes on without its caller. The events `run.started`, `run.needs_input` and `run.finished` say what becomes of it. It waits until the setup of the session is over. A paused session is resumed if it has `autoResume`.",
@@ -34,6 +35,7 @@ export const RUN_ROUTES = {
     method: "GET",
     path: "/api/b2b/sessions/{id}/runs",
     tag: "Runs",
+    tokenScope: "runs",
     summary: "List runs",
     description:
       "Returns the runs of a session, newest first, as they were last reported. Runs that ended more than 30 days ago are forgotten.",
@@ -49,6 +51,7 @@ export const RUN_ROUTES = {
     method: "GET",
     path: RUN,
     tag: "Runs",
+    tokenScope: "runs",
     summary: "Get a run",
     description:
       "Returns a run with the agent's last message, the changed files and what it waits for. It is up to date if the session is running; a paused session is not resumed.",
@@ -59,6 +62,7 @@ export const RUN_ROUTES = {
     method: "GET",
     path: `${RUN}/events`,
     tag: "Runs",
+    tokenScope: "runs",
     scope: "sessions",
     summary: "Follow a run",
     description:
@@ -76,6 +80,7 @@ export const RUN_ROUTES = {
     method: "POST",
     path: `${RUN}/messages`,
     tag: "Runs",
+    tokenScope: "runs",
     summary: "Send a message to a run",
     description: "Adds a prompt, which the agent gets after the turn in progress. A paused session is resumed if it has `autoResume`.",
     body: { schema: RunMessage, required: true },
@@ -87,6 +92,7 @@ export const RUN_ROUTES = {
     method: "POST",
     path: `${RUN}/interrupt`,
     tag: "Runs",
+    tokenScope: "runs",
     summary: "Interrupt a run",
     description:
       "Stops a run, which then ends as `interrupted`. No-op if it is over. A paused session is resumed if it has `autoResume`. A request body is ignored.",
@@ -97,6 +103,7 @@ export const RUN_ROUTES = {
     method: "POST",
     path: `${RUN}/answer`,
     tag: "Runs",
+    tokenScope: "runs",
     summary: "Answer a question of a run",
     description: "Answers one of the questions in `waitsFor`. A paused session is resumed if it has `autoResume`.",
     body: { schema: AnswerRun, required: true },

@@ -2,12 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Registry } from "prom-client";
 import { AppError, isAppError } from "@berth/contract";
+import type { PreviewLink } from "@berth/contract/workspace.ts";
 import { SECOND, type Clock } from "../clock.ts";
 import { markWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
-import type { Sessions } from "../sessions/sessions.ts";
+import type { Sessions, SessionView } from "../sessions/sessions.ts";
 import { createCookies } from "./access/cookie.ts";
 import type { LaunchDeps, OpeningRecorder } from "./access/launch.ts";
 import type { Tickets } from "./access/launch-ticket.ts";
@@ -41,6 +42,8 @@ export interface Gateway extends AsyncDisposable {
   // Rejects only on a bug; the caller of this method then closes the connection.
   request(request: IncomingMessage, response: ServerResponse): Promise<void>;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
+  // A signed URL for one port of a session.
+  issuePreviewUrl(session: SessionView, preview: { port: number; path: string; ttlMs: number }): PreviewLink;
   // Relays a request of the partner API, which has authorized it, to a path of a daemon. Rejects if nothing was sent.
   relayStream(request: IncomingMessage, response: ServerResponse, target: StreamTarget): Promise<void>;
 }
@@ -179,6 +182,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
       else await area?.upgrade(request, socket, head).catch(replyWithError);
       if (area?.name !== "preview") endUpgradeSpan(request);
     },
+
+    issuePreviewUrl: ({ sandboxId, partnerId }, { port, path, ttlMs }) => previews.handOut({ sandboxId, partnerId, port }, path, ttlMs),
 
     relayStream: (request, response, target) => relayToApi({ links, outputLimit }, { request, response, ...target }),
 

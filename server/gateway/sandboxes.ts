@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { AppError, includesScope, isAppError, isSandboxId, type KeyScope, type SandboxId } from "@berth/contract";
+import { AppError, isAppError, isSandboxId, tokenScopeOf, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
+import type { SessionAccess } from "../session-access.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
 import type { SessionView } from "../sessions/sessions.ts";
 import { notRunningError, type CachedSession, type SessionCache } from "./access/session-cache.ts";
@@ -16,10 +17,10 @@ import { relayRefusal } from "./requests/reply.ts";
 import type { Handler } from "./requests/handler.ts";
 import { splitUrl } from "./requests/request-parts.ts";
 
-// `/sandboxes/{sandboxId}/…`: the daemon's API for partners' backends, authorized by API key.
+// `/sandboxes/{sandboxId}/…`: the daemon's API for partners' backends, authorized by API key or session token.
 export interface SandboxesDeps {
-  // The partner and the scope of the API key that the request carries; null if it carries no valid key.
-  authenticate: (request: IncomingMessage) => Promise<{ partner: { id: string }; scope: KeyScope } | null>;
+  // The rights of the API key or token that the request carries; null if it carries none that is valid.
+  authenticate: (request: IncomingMessage) => Promise<SessionAccess | null>;
   sessionCache: SessionCache;
   sessions: Waker;
   links: SessionLinks;
@@ -29,25 +30,38 @@ export interface SandboxesDeps {
   clock: Clock;
 }
 
+interface Authorized {
+  cached: CachedSession;
+  path: string;
+  // Whether the same request would be authorized now.
+  isStillAllowed: () => Promise<boolean>;
+}
+
 const INPUT_INTERVAL_MS = 5 * SECOND;
 const PAUSED_BEFORE = "The session was paused and is resumed; send the request again";
 
 export function createSandboxes(deps: SandboxesDeps): Handler {
   const { authenticate, sessionCache, sessions, links, activity, outputLimit, sockets, clock } = deps;
 
-  async function authorize(request: IncomingMessage): Promise<{ cached: CachedSession; path: string }> {
-    const caller = await authenticate(request);
-    if (!caller) throw new AppError("unauthorized");
-    if (!includesScope(caller.scope, "sessions")) throw new AppError("insufficient_scope");
-    const { partner } = caller;
+  // `method` is `WS` for a WebSocket.
+  async function authorize(request: IncomingMessage, method: string): Promise<Authorized> {
+    const access = await authenticate(request);
+    if (!access) throw new AppError("unauthorized");
     const { path, query } = splitUrl(request);
     const [, , id = "", ...rest] = path.split("/");
-    const cached = isSandboxId(id) ? await sessionCache.get(id) : null;
-    if (cached?.session.partnerId !== partner.id) throw new AppError("session_not_found");
     // The bare sandbox URL replies with the daemon's health.
-    const daemonPath = rest.join("/") === "" ? "/health" : toDaemonPath(`/${rest.join("/")}`, query);
+    const subpath = rest.join("/") === "" ? "/health" : `/${rest.join("/")}`;
+    const daemonPath = toDaemonPath(subpath, query);
+    const scope = daemonPath === null ? null : tokenScopeOf(method, subpath);
+    if (!access.allows(scope)) throw new AppError("insufficient_scope");
+    const cached = isSandboxId(id) ? await sessionCache.get(id) : null;
+    if (!cached || !access.opens(cached.session)) throw new AppError("session_not_found");
     if (daemonPath === null) throw new AppError("not_found");
-    return { cached, path: daemonPath };
+    const isStillAllowed = async () => {
+      const now = await authenticate(request);
+      return now !== null && now.opens(cached.session) && now.allows(scope);
+    };
+    return { cached, path: daemonPath, isStillAllowed };
   }
 
   function requireRunning(cached: CachedSession): SessionView {
@@ -70,7 +84,7 @@ export function createSandboxes(deps: SandboxesDeps): Handler {
   return {
     async request(request, response) {
       const arrivedMs = clock.now();
-      const { cached, path } = await authorize(request);
+      const { cached, path } = await authorize(request, request.method ?? "");
       const session = requireRunning(await wake(sessions, cached));
       // A command runs for as long as its request.
       const use = activity.begin(session);
@@ -91,10 +105,10 @@ export function createSandboxes(deps: SandboxesDeps): Handler {
     },
 
     async upgrade(request, socket, head) {
-      const { cached, path } = await authorize(request);
+      const { cached, path, isStillAllowed } = await authorize(request, "WS");
       // A socket does not wake the session: a client that lost it by the pause opens it again.
       const session = requireRunning(cached);
-      const { partnerId, sandboxId } = session;
+      const { sandboxId } = session;
       requireHandshake(request);
       activity.note(session);
       await sockets.relay({
@@ -106,7 +120,7 @@ export function createSandboxes(deps: SandboxesDeps): Handler {
         headers: handshakeHeaders(request),
         span: spanOf(request),
         onInput: noteInput(sandboxId),
-        isStillAllowed: async () => (await authenticate(request))?.partner.id === partnerId,
+        isStillAllowed,
         refuse: ({ refused, reason }) => relayRefusal(socket, refused?.status ?? 503, refused?.body ?? JSON.stringify({ error: reason })),
       });
     },

@@ -40,6 +40,7 @@ import { addKeyRoutes } from "./routes/key-routes.ts";
 import { addRunRoutes, type RunRouteDeps } from "./routes/run-routes.ts";
 import { addSessionRoutes, type SessionRouteDeps } from "./routes/session-routes.ts";
 import { addSnapshotRoutes } from "./routes/snapshot-routes.ts";
+import { addTokenRoutes, type TokenRouteDeps } from "./routes/token-routes.ts";
 import { addUsageRoutes } from "./routes/usage-routes.ts";
 import { addVolumeRoutes, type VolumeRouteDeps } from "./routes/volume-routes.ts";
 import { addWebhookRoutes } from "./routes/webhook-routes.ts";
@@ -55,6 +56,8 @@ export interface AppDeps {
   feed: Feed;
   endpoints: Endpoints;
   ownKeys: OwnKeys;
+  sessionTokens: TokenRouteDeps["sessionTokens"];
+  issuePreviewUrl: TokenRouteDeps["issuePreviewUrl"];
   usage: UsageReports;
   volumes: VolumeRouteDeps["volumes"];
   templates: Pick<Templates, "get" | "keys">;
@@ -136,6 +139,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addHealth(app, { store, disk: deps.disk, isDraining: () => draining });
   const idempotency = await openIdempotency(deps);
   addSessionRoutes(app, { ...deps, idempotency });
+  addTokenRoutes(app, { ...deps, idempotency });
   addRunRoutes(app, { ...deps, idempotency });
   addSnapshotRoutes(app, { ...deps, idempotency });
   addEventRoutes(app, deps);

@@ -3,6 +3,7 @@ import type { KeyScope, SandboxId, SessionId, TimeoutAction } from "@berth/contr
 import type { ConsoleLoginsTable, OperatorTokensTable } from "./tables/console-tables.ts";
 import type { RunsTable } from "./tables/run-table.ts";
 import type { EgressHostsTable, OpeningsTable } from "./tables/session-log-tables.ts";
+import type { SessionTokensTable } from "./tables/session-token-table.ts";
 import type { SnapshotsTable } from "./tables/snapshot-table.ts";
 import type { SessionState } from "./tables/session-states.ts";
 import type { VolumeMountsTable, VolumesTable } from "./tables/volume-tables.ts";
@@ -18,6 +19,7 @@ export interface Tables {
   sessions: SessionsTable;
   snapshots: SnapshotsTable;
   runs: RunsTable;
+  session_tokens: SessionTokensTable;
   events: EventsTable;
   idempotency: IdempotencyTable;
   webhook_endpoints: WebhookEndpointsTable;

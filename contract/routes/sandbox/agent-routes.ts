@@ -11,7 +11,7 @@ import {
   SignInTerminal,
   StoredImage,
 } from "../../schemas/sandbox/sandbox-agent.ts";
-import { route, type Route } from "../route.ts";
+import { route, type SandboxRoute } from "../route.ts";
 
 const AGENT = "/sandboxes/{sandboxId}/agent";
 const UNUSABLE = ["agent_none", "agent_unavailable", "agent_unconfigured"] as const satisfies ErrorCode[];
@@ -21,6 +21,7 @@ export const AGENT_ROUTES = {
     method: "GET",
     path: AGENT,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Get the agent's state",
     description: "Returns whether the agent is ready and, if it is not, why.",
     success: { status: 200, description: "The state.", schema: AgentState },
@@ -30,6 +31,7 @@ export const AGENT_ROUTES = {
     method: "POST",
     path: `${AGENT}/start`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Start the agent",
     description: "Starts a stopped agent; otherwise it changes nothing. The response does not wait until the agent is ready.",
     success: { status: 200, description: "The state.", schema: AgentState },
@@ -39,6 +41,7 @@ export const AGENT_ROUTES = {
     method: "POST",
     path: `${AGENT}/stop`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Stop the agent",
     description: "Stops the agent and cancels its turns. The conversations are kept.",
     success: { status: 200, description: "The state.", schema: AgentState },
@@ -48,6 +51,7 @@ export const AGENT_ROUTES = {
     method: "POST",
     path: `${AGENT}/sign-in`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Sign in to the agent",
     description:
       "Opens a terminal with the sign-in program of an agent that asks for it (`signIn` of its state). A person completes it there; then the agent starts again.",
@@ -59,6 +63,7 @@ export const AGENT_ROUTES = {
     method: "POST",
     path: `${AGENT}/prompt`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Prompt the agent",
     description:
       "Runs one turn of the agent and streams it as server-sent events; each `data:` is one message. A stopped agent is started. Closing the connection cancels the turn. An error after the first message is a `turn` with the stop reason `error`.",
@@ -80,6 +85,7 @@ export const AGENT_ROUTES = {
     method: "POST",
     path: `${AGENT}/answer`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Answer a question of the agent",
     description:
       "Chooses one of the options of a permission request (`optionId`), or answers a form or an address that a person is to open (`action`, and `values` of a form).",
@@ -91,6 +97,7 @@ export const AGENT_ROUTES = {
     method: "POST",
     path: `${AGENT}/cancel`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Cancel a turn",
     description: "Cancels the turn of a conversation. It is not an error if there is none.",
     body: { schema: CancelRequest, required: true },
@@ -101,6 +108,7 @@ export const AGENT_ROUTES = {
     method: "POST",
     path: `${AGENT}/images`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Store an image",
     description: "Stores a PNG, JPEG, GIF or WebP image of at most 3 MiB for a prompt from the workspace. The last 100 are kept.",
     upload: "application/octet-stream",
@@ -111,6 +119,7 @@ export const AGENT_ROUTES = {
     method: "GET",
     path: `${AGENT}/images/{imageId}`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Get an image",
     description: "Returns the bytes of an image of a prompt.",
     success: { status: 200, description: "The bytes.", media: ["application/octet-stream"] },
@@ -120,6 +129,7 @@ export const AGENT_ROUTES = {
     method: "GET",
     path: `${AGENT}/conversations`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "List conversations",
     description: "Returns the conversations with the agent.",
     success: { status: 200, description: "The conversations.", schema: ConversationList },
@@ -129,6 +139,7 @@ export const AGENT_ROUTES = {
     method: "GET",
     path: `${AGENT}/conversations/{conversationId}`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Get a conversation",
     description: "Returns a conversation with everything that was said and done in it.",
     success: { status: 200, description: "The conversation.", schema: OpenConversation },
@@ -138,9 +149,10 @@ export const AGENT_ROUTES = {
     method: "DELETE",
     path: `${AGENT}/conversations/{conversationId}`,
     tag: "Agent",
+    tokenScope: "agent",
     summary: "Delete a conversation",
     description: "Deletes a conversation and cancels its turn.",
     success: { status: 204, description: "The conversation is deleted." },
     errors: ["not_found"],
   }),
-} as const satisfies Record<string, Route>;
+} as const satisfies Record<string, SandboxRoute>;

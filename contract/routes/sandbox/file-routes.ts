@@ -13,7 +13,7 @@ import {
   WrittenFile,
 } from "../../schemas/sandbox/sandbox.ts";
 import { FileDetails, FileTree } from "../../schemas/sandbox/sandbox-files.ts";
-import { header, query, route, type Route } from "../route.ts";
+import { header, query, route, type SandboxRoute } from "../route.ts";
 import { base, FILE_ERRORS, folderOfBase } from "./file-parameters.ts";
 
 const SANDBOX = "/sandboxes/{sandboxId}";
@@ -44,6 +44,7 @@ export const FILE_ROUTES = {
     method: "GET",
     path: `${FILES}`,
     tag: "Files",
+    tokenScope: "files",
     summary: "List a folder",
     description: "Returns the files and folders in a folder.",
     query: [folder, base],
@@ -54,6 +55,7 @@ export const FILE_ROUTES = {
     method: "DELETE",
     path: `${FILES}`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Delete a file or folder",
     description: "Deletes a file, or a folder with its contents.",
     query: [path, base],
@@ -64,6 +66,7 @@ export const FILE_ROUTES = {
     method: "GET",
     path: `${FILES}/content`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Read a file",
     description: "Returns the bytes of a file, with `ETag` and `Last-Modified`. A single `Range` and `If-Range` are supported.",
     query: [
@@ -86,6 +89,7 @@ export const FILE_ROUTES = {
     method: "PUT",
     path: `${FILES}/content`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Write a file",
     description:
       "Replaces the content of a file, or creates the file and its parent folders. The write is atomic: readers see the old content or the new one. The body is the content, up to 4 GiB.",
@@ -111,6 +115,7 @@ export const FILE_ROUTES = {
     method: "POST",
     path: `${FILES}/folder`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Create a folder",
     description: "Creates a folder and its parents. It is not an error if the folder exists.",
     query: [base, ifNoneMatch],
@@ -122,6 +127,7 @@ export const FILE_ROUTES = {
     method: "POST",
     path: `${FILES}/move`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Move a file or folder",
     description: "Renames or moves a file or folder.",
     query: [base],
@@ -133,6 +139,7 @@ export const FILE_ROUTES = {
     method: "POST",
     path: `${FILES}/copy`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Copy a file or folder",
     description: "Copies a file, a link, or a folder with its contents.",
     query: [base],
@@ -144,6 +151,7 @@ export const FILE_ROUTES = {
     method: "POST",
     path: `${FILES}/trash`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Delete files, with undo",
     description:
       "Deletes files and folders together and keeps a copy in the sandbox for a day, or until newer deletions need the room. If they are larger than 64 MiB or 10,000 files, the response is 413 and nothing is deleted.",
@@ -155,6 +163,7 @@ export const FILE_ROUTES = {
     method: "POST",
     path: `${FILES}/restore`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Undo a deletion",
     description:
       "Restores the files and folders of one deletion. If one of their paths is taken, the response is 409 and nothing is restored.",
@@ -166,6 +175,7 @@ export const FILE_ROUTES = {
     method: "GET",
     path: `${FILES}/archive`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Download a folder",
     description: "Streams a folder with its contents as a zip file.",
     query: [folder, base],
@@ -176,6 +186,7 @@ export const FILE_ROUTES = {
     method: "GET",
     path: `${FILES}/ignored`,
     tag: "Files",
+    tokenScope: "files",
     summary: "List ignored files",
     description: "Returns the names of the files and folders in a folder that git ignores: none outside a repository.",
     query: [folder],
@@ -186,6 +197,7 @@ export const FILE_ROUTES = {
     method: "GET",
     path: `${FILES}/find`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Find files by name",
     description: "Returns the files whose path contains the letters of `q` in this order.",
     query: [query("q", "The letters, at most 200. Default: all files match.", Type.String({ maxLength: 200 })), limit(500, 50)],
@@ -196,6 +208,7 @@ export const FILE_ROUTES = {
     method: "GET",
     path: `${SANDBOX}/search`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Search in files",
     description:
       "Streams the occurrences of a text, one JSON object per line; the last one is `done`. Files that git ignores and files of more than 5 MB are skipped.",
@@ -217,6 +230,7 @@ export const FILE_ROUTES = {
     method: "GET",
     path: `${FILES}/stat`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Get a file or folder",
     description: "Returns what is known about a file or folder.",
     query: [pathOfBase, base, attributePrefix],
@@ -227,10 +241,11 @@ export const FILE_ROUTES = {
     method: "GET",
     path: `${FILES}/tree`,
     tag: "Files",
+    tokenScope: "files",
     summary: "List a folder with details",
     description: "Returns the files and folders in a folder and, down to a depth, in the folders in it.",
     query: [folderOfBase, base, query("depth", "How many levels to list.", Type.Integer({ minimum: 1, default: 1 })), attributePrefix],
     success: { status: 200, description: "The entries.", schema: FileTree },
     errors: FILE_ERRORS,
   }),
-} as const satisfies Record<string, Route>;
+} as const satisfies Record<string, SandboxRoute>;

@@ -9,7 +9,7 @@ import {
   SignalProcess,
   StartProcess,
 } from "../../schemas/sandbox/sandbox-process.ts";
-import { header, query, route, type Route } from "../route.ts";
+import { header, query, route, type SandboxRoute } from "../route.ts";
 import { base } from "./file-parameters.ts";
 
 const PROCESSES = "/sandboxes/{sandboxId}/processes";
@@ -23,6 +23,7 @@ export const PROCESS_ROUTES = {
     method: "POST",
     path: PROCESSES,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "Start a process",
     description:
       "Starts a program that goes on without its caller, and through a pause of the session. The response does not wait for its end. The event `process.exited` says how it ended. Of its output, the last MiB is kept. With `Accept: text/event-stream`, the response has the events of the process, and a `start` first.",
@@ -40,6 +41,7 @@ export const PROCESS_ROUTES = {
     method: "GET",
     path: PROCESSES,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "List processes",
     description: "Returns the processes that run, and the last 100 that ended within an hour.",
     success: { status: 200, description: "The processes, oldest first.", schema: ProcessList },
@@ -49,6 +51,7 @@ export const PROCESS_ROUTES = {
     method: "GET",
     path: PROCESS,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "Get a process",
     description:
       "Returns a process and, if it has ended, how. Here and below, `processId` may also be the `pid` of a process that runs, or `~` and its name.",
@@ -59,6 +62,7 @@ export const PROCESS_ROUTES = {
     method: "DELETE",
     path: PROCESS,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "End and forget a process",
     description: "Ends the process and everything that it started, if it runs, and removes it from the list.",
     success: { status: 204, description: "The process is ending or has ended." },
@@ -68,6 +72,7 @@ export const PROCESS_ROUTES = {
     method: "GET",
     path: `${PROCESS}/output`,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "Read the output of a process",
     description:
       "Returns the output that is kept, from an offset on. The header `X-Output-Offset` has the offset of the first byte, `X-Output-Next` the offset for the next call, and `X-Output-Dropped` the number of bytes that are no longer kept.",
@@ -86,6 +91,7 @@ export const PROCESS_ROUTES = {
     method: "GET",
     path: `${PROCESS}/events`,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "Follow a process",
     description:
       "Streams the output that is kept, and what follows until the process ends, as server-sent events. After a lost connection, the header `Last-Event-ID` continues after that event: nothing is repeated, and `dropped` says what is missing.",
@@ -105,6 +111,7 @@ export const PROCESS_ROUTES = {
     method: "POST",
     path: `${PROCESS}/stdin`,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "Write to a process",
     description: "Writes the body to the input of the process. The response comes when the program has taken it.",
     upload: BYTES,
@@ -115,6 +122,7 @@ export const PROCESS_ROUTES = {
     method: "POST",
     path: `${PROCESS}/stdin/close`,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "End the input of a process",
     description: "The program finds the end of its input.",
     success: { status: 204, description: "The input has ended." },
@@ -124,6 +132,7 @@ export const PROCESS_ROUTES = {
     method: "POST",
     path: `${PROCESS}/resize`,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "Resize the terminal of a process",
     description: "Changes the size of its pseudo-terminal.",
     body: { schema: ResizeProcess, required: true },
@@ -134,6 +143,7 @@ export const PROCESS_ROUTES = {
     method: "POST",
     path: `${PROCESS}/signal`,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "Send a signal to a process",
     description: "Sends a signal to the process and everything that it started.",
     body: { schema: SignalProcess, required: true },
@@ -144,6 +154,7 @@ export const PROCESS_ROUTES = {
     method: "POST",
     path: `${PROCESS}/wait`,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "Wait for the end of a process",
     description: "Returns the process when it has ended, or as it is after the given time.",
     query: [query("timeoutMs", "How long to wait at most.", Type.Integer({ minimum: 0, maximum: 600_000, default: 30_000 }))],
@@ -154,6 +165,7 @@ export const PROCESS_ROUTES = {
     method: "GET",
     path: PROGRAMS,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "List programs",
     description:
       "Returns everything that runs in the sandbox, with its processor time, memory and ports: processes, commands, terminals, the agent, language servers, and programs that they have started and that listen on a port. Processes that ended lately follow.",
@@ -164,10 +176,11 @@ export const PROCESS_ROUTES = {
     method: "POST",
     path: `${PROGRAMS}/{programId}/stop`,
     tag: "Processes",
+    tokenScope: "processes",
     summary: "Stop a program",
     description:
       "Asks the program and its process group to end, and kills what is left of them after two seconds. A stopped process stays in the list, and a stopped terminal keeps its output. The agent and a language server start again when a person uses them.",
     success: { status: 202, description: "The program is ending." },
     errors: ["not_found"],
   }),
-} as const satisfies Record<string, Route>;
+} as const satisfies Record<string, SandboxRoute>;

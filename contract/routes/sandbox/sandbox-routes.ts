@@ -10,7 +10,7 @@ import {
   Terminal,
   TerminalList,
 } from "../../schemas/sandbox/sandbox.ts";
-import { query, route, type Route } from "../route.ts";
+import { query, route, type SandboxRoute } from "../route.ts";
 import { AGENT_ROUTES } from "./agent-routes.ts";
 import { GIT_ROUTES } from "./git-routes.ts";
 import { FILE_ERRORS } from "./file-parameters.ts";
@@ -30,6 +30,7 @@ export const SANDBOX_ROUTES = {
     method: "GET",
     path: `${SANDBOX}/health`,
     tag: "Commands",
+    tokenScope: "any",
     summary: "Check a sandbox",
     description: "Returns whether the sandbox answers. The bare `sandboxUrl` does the same.",
     success: { status: 200, description: "The sandbox answers.", schema: Health },
@@ -39,6 +40,7 @@ export const SANDBOX_ROUTES = {
     method: "POST",
     path: `${SANDBOX}/exec`,
     tag: "Commands",
+    tokenScope: "exec",
     summary: "Run a command",
     description:
       "Runs a command and streams its output. By default each line of the response is one JSON object: `stdout` and `stderr` as they arrive, and `exit` or `error` at the end. With `format=text` the response is the raw output, and the trailer `X-Exit-Code` has the exit code. Closing the connection kills the command. A pause does not: it ends the response with an `error`, and the command goes on when the session is resumed. Processes that it left in the background keep running.",
@@ -53,6 +55,7 @@ export const SANDBOX_ROUTES = {
     method: "GET",
     path: `${SANDBOX}/terminals`,
     tag: "Terminals",
+    tokenScope: "terminals",
     summary: "List terminals",
     description: "Returns the terminals of the sandbox.",
     success: { status: 200, description: "The terminals.", schema: TerminalList },
@@ -62,6 +65,7 @@ export const SANDBOX_ROUTES = {
     method: "POST",
     path: `${SANDBOX}/terminals`,
     tag: "Terminals",
+    tokenScope: "terminals",
     summary: "Create a terminal",
     description: "Starts a program in a new terminal. A sandbox has at most 32 terminals.",
     body: { schema: CreateTerminal, required: true },
@@ -72,6 +76,7 @@ export const SANDBOX_ROUTES = {
     method: "DELETE",
     path: `${SANDBOX}/terminals/{terminalId}`,
     tag: "Terminals",
+    tokenScope: "terminals",
     summary: "Delete a terminal",
     description: "Ends the program and removes the terminal.",
     success: { status: 204, description: "The terminal is removed." },
@@ -81,6 +86,7 @@ export const SANDBOX_ROUTES = {
     method: "GET",
     path: `${SANDBOX}/ports`,
     tag: "Ports",
+    tokenScope: "ports",
     summary: "List ports",
     description: "Returns the ports on which programs in the sandbox listen.",
     success: { status: 200, description: "The ports.", schema: PortList },
@@ -90,6 +96,7 @@ export const SANDBOX_ROUTES = {
     method: "GET",
     path: `${SANDBOX}/changes`,
     tag: "Changes",
+    tokenScope: "files",
     summary: "List changes",
     description: "Returns the files that differ from git's HEAD or, without git, from the start of the session.",
     success: { status: 200, description: "The changes.", schema: Changes },
@@ -99,6 +106,7 @@ export const SANDBOX_ROUTES = {
     method: "GET",
     path: `${SANDBOX}/changes/original`,
     tag: "Changes",
+    tokenScope: "files",
     summary: "Read the original of a file",
     description: "Returns the bytes of a file before its change. An added file has none.",
     query: [path],
@@ -109,6 +117,7 @@ export const SANDBOX_ROUTES = {
     method: "POST",
     path: `${SANDBOX}/changes/revert`,
     tag: "Changes",
+    tokenScope: "files",
     summary: "Revert a change",
     description: "Restores a file to its original, or deletes an added file.",
     body: { schema: FilePath, required: true },
@@ -118,4 +127,4 @@ export const SANDBOX_ROUTES = {
   ...PROCESS_ROUTES,
   ...GIT_ROUTES,
   ...AGENT_ROUTES,
-} as const satisfies Record<string, Route>;
+} as const satisfies Record<string, SandboxRoute>;

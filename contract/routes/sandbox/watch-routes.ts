@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { Watcher, WatcherEvents, WatchEvent } from "../../schemas/sandbox/sandbox-files.ts";
-import { query, route, type Route } from "../route.ts";
+import { query, route, type SandboxRoute } from "../route.ts";
 import { base, FILE_ERRORS, folderOfBase } from "./file-parameters.ts";
 
 const FILES = "/sandboxes/{sandboxId}/files";
@@ -11,6 +11,7 @@ export const WATCH_ROUTES = {
     method: "GET",
     path: `${FILES}/watch`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Watch a folder",
     description: "Streams the changes in a folder until the caller disconnects. Each line of the response is one JSON object.",
     query: [folderOfBase, base, recursive],
@@ -21,6 +22,7 @@ export const WATCH_ROUTES = {
     method: "POST",
     path: `${FILES}/watchers`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Create a watcher",
     description: "Collects the changes in a folder for a caller that polls. A sandbox has at most 64 watchers. They end with its programs.",
     query: [folderOfBase, base, recursive],
@@ -31,6 +33,7 @@ export const WATCH_ROUTES = {
     method: "GET",
     path: `${FILES}/watchers/{watcherId}`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Read a watcher",
     description: "Returns the changes since the last call, of which the last 10,000 are kept.",
     success: { status: 200, description: "The changes.", schema: WatcherEvents },
@@ -40,9 +43,10 @@ export const WATCH_ROUTES = {
     method: "DELETE",
     path: `${FILES}/watchers/{watcherId}`,
     tag: "Files",
+    tokenScope: "files",
     summary: "Delete a watcher",
     description: "Ends a watcher.",
     success: { status: 204, description: "The watcher is gone." },
     errors: ["not_found"],
   }),
-} as const satisfies Record<string, Route>;
+} as const satisfies Record<string, SandboxRoute>;

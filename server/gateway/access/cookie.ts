@@ -2,7 +2,7 @@ import type { SandboxId } from "@berth/contract";
 import { ANONYMOUS_EDITOR, type Visitor } from "@berth/contract/visitor.ts";
 import { DAY, type Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
-import { isSameSignature, signLines } from "./signature.ts";
+import { isSameSignature, signLines } from "../../secrets/signature.ts";
 
 // The cookies that tickets are exchanged for. Each is bound to a partner and one sandbox, and for a preview to one port.
 // Every request looks up the session and the partner, so a cookie is useless once either is gone. Each sandbox has its own

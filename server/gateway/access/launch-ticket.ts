@@ -2,7 +2,7 @@ import { isSandboxId, type SandboxId } from "@berth/contract";
 import { ANONYMOUS_EDITOR, type Visitor } from "@berth/contract/visitor.ts";
 import type { Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
-import { isSameSignature, signLines } from "./signature.ts";
+import { isSameSignature, signLines } from "../../secrets/signature.ts";
 
 // The signed part of a launch URL: which partner may open which sandbox, and when the URL was issued. Anyone who holds the
 // URL can use it until it expires, so it is short-lived and exchanged for a cookie on first use.

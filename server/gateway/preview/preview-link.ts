@@ -4,7 +4,7 @@ import type { PreviewLink } from "@berth/contract/workspace.ts";
 import { readBody } from "../../bounded-io/read-body.ts";
 import { HOUR, MINUTE, type Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
-import { isSameSignature, signLines } from "../access/signature.ts";
+import { isSameSignature, signLines } from "../../secrets/signature.ts";
 
 // Every port of a sandbox has its own host, `{port}-{sandboxId}.{preview domain}`, on another site than the app. A preview
 // link carries a ticket, which that host exchanges for its own cookie.
@@ -18,6 +18,8 @@ export interface PreviewLinks {
   // A link that its owner may pass on. Everyone who has it can use this port until the given number of hours has passed, and
   // nothing else of the sandbox.
   share(subject: PreviewSubject, path: string, hours: number): PreviewLink;
+  // A link that a partner's backend hands out. It is used like a shared one.
+  handOut(subject: PreviewSubject, path: string, ttlMs: number): PreviewLink;
   // `query` is the query of a request to OPEN_PATH. null: forged, expired or malformed. `untilMs`: the end of a shared link.
   verify(query: string, target: PreviewTarget): { partnerId: string; path: string; untilMs?: number } | null;
 }
@@ -76,6 +78,8 @@ export function createPreviewLinks({ secrets, baseUrl, domain, clock, maxShareHo
         });
       return linkOf({ kind: "shared", ...subject, path, expiresAtMs: clock.now() + hours * HOUR });
     },
+
+    handOut: (subject, path, ttlMs) => linkOf({ kind: "shared", ...subject, path, expiresAtMs: clock.now() + ttlMs }),
 
     verify(query, target) {
       const entries = [...new URLSearchParams(query)];

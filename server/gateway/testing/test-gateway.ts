@@ -11,7 +11,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from "node:n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { newId, type KeyScope, type SandboxId, type SessionStatus } from "@berth/contract";
+import { includesScope, newId, type KeyScope, type SandboxId, type SessionStatus } from "@berth/contract";
 import type { Visitor } from "@berth/contract/visitor.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
@@ -134,8 +134,10 @@ export async function openGateway(
     },
     findPartner: async () => ({ ...partner }),
     authenticate: async (request) => {
-      const partner = keys[String(request.headers["x-api-key"])];
-      return partner ? { partner, scope: partner.scope ?? "admin" } : null;
+      const key = keys[String(request.headers["x-api-key"])];
+      if (!key) return null;
+      const allows = () => includesScope(key.scope ?? "admin", "sessions");
+      return { partnerId: key.id, credentialId: "key", only: null, opens: ({ partnerId }) => partnerId === key.id, allows };
     },
     links,
     activity: options.activity ?? { note: () => {}, begin: () => ({ [Symbol.dispose]() {} }) },

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AppError, includesScope } from "@berth/contract";
+import { AppError, includesScope, type CallScope } from "@berth/contract";
+import type { SessionAccess } from "../../session-access.ts";
 import { hideMediaType } from "../requests/request-body.ts";
 import { presentedKey, type Authenticate, type Principal } from "./authentication.ts";
 import { applyAllowance, type Buckets } from "./rate-limit.ts";
@@ -45,7 +46,7 @@ export function admitRequests(app: FastifyInstance, { authenticate, buckets, rat
       request.principal = caller;
       const perMinute = caller.partner.ratePerMinute ?? ratePerMinute;
       if (perMinute === 0) return finish(undefined);
-      const allowance = buckets.take(caller.keyId, perMinute);
+      const allowance = buckets.take(caller.token?.only?.sessionId ?? caller.keyId, perMinute);
       if (allowance instanceof Promise) allowance.then((known) => finish(applyAllowance(reply, perMinute, known)), done);
       else finish(applyAllowance(reply, perMinute, allowance));
     }
@@ -71,9 +72,17 @@ function isPublic(request: FastifyRequest): boolean {
 
 const isApi = (url: string): boolean => url.startsWith(API) && (url.length === API.length || "/?".includes(url[API.length]!));
 
-function scopeError({ principal, routeOptions: { config } }: FastifyRequest): AppError | undefined {
+function scopeError({ principal, params, routeOptions: { config } }: FastifyRequest): AppError | undefined {
+  if (config.public) return undefined;
+  if (principal.token) return tokenError(principal.token, config.tokenScope ?? null, (params as { id?: string }).id);
   if (config.scope === undefined || includesScope(principal.scope, config.scope)) return undefined;
   return new AppError("insufficient_scope");
+}
+
+// A token is for the calls of its own session, and only for those that its scopes name.
+function tokenError(token: SessionAccess, scope: CallScope, sessionId: string | undefined): AppError | undefined {
+  if (!token.allows(scope)) return new AppError("insufficient_scope");
+  return token.only?.sessionId === sessionId ? undefined : new AppError("session_not_found");
 }
 
 function noRouteError(routes: KnownRoute[], request: FastifyRequest, reply: FastifyReply): AppError {

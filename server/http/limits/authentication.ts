@@ -1,8 +1,12 @@
 import type { KeyScope } from "@berth/contract";
+import type { SessionAccess } from "../../session-access.ts";
 
-// The API key that a request carries, and its partner.
+// The API key or session token that a request carries, and its partner.
 export interface Principal {
+  // The id of the key or of the token.
   keyId: string;
+  // Set for a token, which may only make the calls that have a scope for tokens. `scope` is that of keys.
+  token?: SessionAccess;
   scope: KeyScope;
   partner: {
     id: string;

@@ -1,5 +1,5 @@
 import type { FastifyInstance, RouteHandlerMethod } from "fastify";
-import { ROUTES, scopeOf, type KeyScope, type Route, type RouteName } from "@berth/contract";
+import { ROUTES, scopeOf, type CallScope, type KeyScope, type Route, type RouteName } from "@berth/contract";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -7,6 +7,8 @@ declare module "fastify" {
     public?: true;
     // The scope that the key needs. Set on every route that is not public.
     scope?: KeyScope;
+    // The scope with which a session token may call the route. Absent: none.
+    tokenScope?: CallScope;
     // Monitoring calls the route every few seconds.
     probe?: true;
   }
@@ -20,7 +22,7 @@ export function addRoute(app: FastifyInstance, name: RouteName, handler: RouteHa
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ":$1"),
-    config: route.public ? { public: true } : { scope: scopeOf(route) },
+    config: route.public ? { public: true } : { scope: scopeOf(route), tokenScope: route.tokenScope ?? null },
     ...(schema && { schema: { response: { [status]: schema } } }),
     handler,
   });

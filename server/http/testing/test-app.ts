@@ -14,6 +14,8 @@ import { createWebhooks, type Webhooks } from "../../events/webhooks/webhooks.ts
 import { createTickets } from "../../gateway/access/launch-ticket.ts";
 import { createConsoleLogins } from "../../keys/console-logins.ts";
 import { createAuthenticator } from "../../keys/authenticate.ts";
+import { createApiAuthentication } from "../../keys/authenticate-session.ts";
+import { createSessionTokens } from "../../keys/session-tokens.ts";
 import { issueKey } from "../../keys/keys.ts";
 import { createVolumes } from "../../sessions/volumes/volumes.ts";
 import type { OidcProvider } from "../../keys/oidc-provider.ts";
@@ -88,7 +90,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const secrets = createSecrets([Buffer.alloc(32, 7)]);
   const sessions = overrides.sessions ?? createMemorySessions(store, clock);
   const tickets = createTickets({ secrets, baseUrl: TEST_BASE_URL, ttlMs: 300_000, clock });
-  const authenticate = (key: string) => authenticator.authenticate(key);
+  const sessionTokens = createSessionTokens({ store, secrets, clock });
+  const authenticate = createApiAuthentication({ keys: authenticator, tokens: sessionTokens });
   const templates = new Map(["default", "python"].map((name) => [name, { ...DEFAULT_TEMPLATE, name }]));
   // Tests decide when webhooks are sent. A clock that jumps by a day would otherwise poll 86,400 times.
   const withoutTimers: Clock = { now: () => clock.now(), every: () => ({ async [Symbol.asyncDispose]() {} }) };
@@ -101,6 +104,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     relayStream: () => Promise.reject(new AppError("sandbox_unreachable")),
     feed,
     endpoints,
+    sessionTokens,
+    issuePreviewUrl: () => Promise.reject(new AppError("not_found")),
     ownKeys: createOwnKeys({ store, clock, onChange: authenticator.forget }),
     usage: createUsageReports({ store, clock, prices: readConfig({}).config }),
     volumes: createVolumes({
@@ -126,7 +131,12 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     quietMs: 0,
     localPartner: null,
     console: {
-      logins: createConsoleLogins({ store, clock, authenticate, hasRule: (rule) => oidc?.hasRule(rule) ?? false }),
+      logins: createConsoleLogins({
+        store,
+        clock,
+        authenticate: authenticator.authenticate,
+        hasRule: (rule) => oidc?.hasRule(rule) ?? false,
+      }),
       oidc,
       forgetKeys: authenticator.forget,
       pageFile: join(folder, "console.html"),

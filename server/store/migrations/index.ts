@@ -24,6 +24,7 @@ import { up as quarantine } from "./0021-quarantine.ts";
 import { up as modelReservations } from "./0022-model-reservations.ts";
 import { up as openingNames } from "./0023-opening-names.ts";
 import { up as runs } from "./0024-runs.ts";
+import { up as sessionTokens } from "./0025-session-tokens.ts";
 
 export interface Migration {
   name: string;
@@ -57,4 +58,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "model-reservations", up: modelReservations },
   { name: "opening-names", up: openingNames },
   { name: "runs", up: runs },
+  { name: "session-tokens", up: sessionTokens },
 ];
