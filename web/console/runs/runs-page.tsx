@@ -1,22 +1,18 @@
 import { RUN_FILTERS, type ConsoleRun } from "@berth/contract/console.ts";
 import { useConsole } from "../connection/context.ts";
-import { replaceQuery, useLocation } from "../connection/location.ts";
+import { useFilters } from "../connection/use-filters.ts";
 import { usePages } from "../connection/use-pages.ts";
 import { Failure } from "../parts/failure.tsx";
 import { shortId } from "../parts/format.ts";
 import { MoreButton } from "../parts/more-button.tsx";
+import { PartnerFilter } from "../parts/partner-filter.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
 import { partnerColumn, RunTable, sessionColumn, userColumn } from "./run-table.tsx";
 
-const FILTERS = ["status", "partner", "user", "sessionId"] as const;
-type Filter = Partial<Record<(typeof FILTERS)[number], string>>;
-
-// The work of agents that partners have asked for. The filters are in the address, so that they can be shared and survive a reload.
+// The work of agents that partners have asked for.
 export function RunsPage() {
   const { viewer } = useConsole();
-  const { query } = useLocation();
-  const filter: Filter = Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])));
-  const change = (changed: Filter) => replaceQuery({ ...filter, ...changed });
+  const { filter, change } = useFilters(["status", "partner", "user", "sessionId"]);
   const { rows, error, more, reload } = usePages<ConsoleRun>("/runs", { limit: "50", ...filter });
   const isFiltered = Object.keys(filter).length > 0;
   return (
@@ -26,14 +22,7 @@ export function RunsPage() {
         <span className="grow" />
         <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
           <TextFilter label="User" placeholder="All users" value={filter.user ?? ""} onChange={(user) => change({ user })} />
-          {viewer.kind === "operator" && (
-            <TextFilter
-              label="Partner"
-              placeholder="All partners"
-              value={filter.partner ?? ""}
-              onChange={(partner) => change({ partner })}
-            />
-          )}
+          <PartnerFilter value={filter.partner} onChange={(partner) => change({ partner })} />
           {filter.sessionId !== undefined && (
             <button type="button" className="button" title="Show all sessions" onClick={() => change({ sessionId: "" })}>
               Session: {shortId(filter.sessionId)} ×

@@ -1,22 +1,18 @@
 import { useCallback, useRef } from "react";
 import { STATUS_FILTERS } from "@berth/contract/console.ts";
 import { useConsole } from "../connection/context.ts";
-import { replaceQuery, useLocation } from "../connection/location.ts";
+import { useFilters } from "../connection/use-filters.ts";
 import { Failure } from "../parts/failure.tsx";
 import { count } from "../parts/format.ts";
+import { PartnerFilter } from "../parts/partner-filter.tsx";
 import { TextFilter } from "../parts/text-filter.tsx";
 import { SessionTable } from "./session-table.tsx";
 import { useSessionRows } from "./use-session-rows.ts";
 
-const FILTERS = ["status", "partner", "template", "search"] as const;
-type Filter = Partial<Record<(typeof FILTERS)[number], string>>;
-
-// All sessions in one table. The filters are in the address, so that they can be shared and survive a reload.
+// All sessions in one table.
 export function SessionList() {
   const { viewer } = useConsole();
-  const { query } = useLocation();
-  const filter: Filter = Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])));
-  const change = (changed: Filter) => replaceQuery({ ...filter, ...changed });
+  const { filter, change } = useFilters(["status", "partner", "template", "search"]);
   const shown = useRef<string[]>([]);
   const visibleIds = useCallback(() => shown.current, []);
   const { rows, hasMore, error, loadMore } = useSessionRows(filter, visibleIds);
@@ -37,14 +33,7 @@ export function SessionList() {
             value={filter.search ?? ""}
             onChange={(search) => change({ search })}
           />
-          {viewer.kind === "operator" && (
-            <TextFilter
-              label="Partner"
-              placeholder="All partners"
-              value={filter.partner ?? ""}
-              onChange={(partner) => change({ partner })}
-            />
-          )}
+          <PartnerFilter value={filter.partner} onChange={(partner) => change({ partner })} />
           {filter.template !== undefined && (
             <button type="button" className="button" title="Show all templates" onClick={() => change({ template: "" })}>
               Template: {filter.template} ×
