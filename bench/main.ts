@@ -11,6 +11,7 @@ import { formatSection } from "./report/table.ts";
 
 const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   tti: () => import("./benchmarks/tti.ts"),
+  e2b: () => import("./benchmarks/e2b.ts"),
   docker: () => import("./benchmarks/docker.ts"),
   throughput: () => import("./benchmarks/throughput.ts"),
   api: () => import("./benchmarks/api.ts"),

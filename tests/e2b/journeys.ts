@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
 // Journeys of programs with E2B's SDK, written only with its public interface. Each journey runs with every version in the matrix.
@@ -13,6 +12,10 @@ export interface Journey {
   feature: string;
   run(sdk: Sdk, box: Sandbox): Promise<void>;
 }
+
+// The options of the sandbox that the journeys share.
+const METADATA = { journey: "one & all" };
+export const SHARED_SANDBOX = { metadata: METADATA, envs: { FRUIT: "fig" }, timeoutMs: 600_000 };
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
@@ -129,12 +132,14 @@ export const JOURNEYS: Journey[] = [
     async run({ Sandbox: Class }, box) {
       const before = await box.getInfo();
       assert.equal(before.state, "running");
-      assert.deepEqual(before.metadata, { journey: "matrix" });
+      assert.deepEqual(before.metadata, METADATA);
       await box.setTimeout(900_000);
       assert.ok((await box.getInfo()).endAt > before.endAt);
-      const pages = Class.list({ query: { metadata: { journey: "matrix" } }, limit: 1 });
+      const list = (query: object) => Class.list({ query, limit: 1 });
+      const pages = list({ metadata: METADATA, state: ["running"] });
       assert.equal((await pages.nextItems())[0].sandboxId, box.sandboxId);
       assert.equal(pages.hasNext, false);
+      assert.deepEqual(await list({ metadata: METADATA, state: ["paused"] }).nextItems(), []);
       assert.equal(typeof (await box.getMetrics())[0].memUsed, "number");
     },
   },
@@ -142,7 +147,8 @@ export const JOURNEYS: Journey[] = [
     feature: "pause, connect",
     async run({ Sandbox: Class }, box) {
       const sleeper = await box.commands.run("sleep 600", { background: true, timeoutMs: 0 });
-      assert.notEqual(await (box.pause ?? box.betaPause).call(box), false);
+      assert.notEqual(await box.pause(), false);
+      assert.equal(await box.pause(), false);
       assert.equal(await box.isRunning(), false);
       const again = await Class.connect(box.sandboxId);
       assert.equal(await again.isRunning(), true);
@@ -154,6 +160,11 @@ export const JOURNEYS: Journey[] = [
     async run({ Sandbox: Class }, box) {
       await box.files.write("kept.txt", "kept");
       const { snapshotId } = await box.createSnapshot();
+      const listed = await box.listSnapshots().nextItems();
+      assert.deepEqual(
+        listed.map((one: { snapshotId: string }) => one.snapshotId),
+        [snapshotId],
+      );
       const copy = await Class.create(snapshotId, { timeoutMs: 60_000 });
       try {
         assert.equal(await copy.files.read("kept.txt"), "kept");
@@ -178,9 +189,31 @@ export const JOURNEYS: Journey[] = [
   },
   {
     feature: "getHost",
+    async run({ Sandbox: Class }, box) {
+      const closed = await Class.create({ timeoutMs: 60_000, network: { allowPublicTraffic: false } });
+      try {
+        await Promise.all([box, closed].map(serve));
+        assert.equal(await visit(box), 200);
+        assert.equal(await visit(closed), 403);
+        assert.equal(await visit(closed, "forged"), 403);
+        assert.equal(await visit(closed, closed.trafficAccessToken), 200);
+      } finally {
+        await closed.kill();
+      }
+      assert.equal(await visit(closed, closed.trafficAccessToken), 502);
+    },
+  },
+  {
+    feature: "network",
     async run(_sdk, box) {
-      await box.commands.run("python3 -m http.server 8123", { background: true, timeoutMs: 0 });
-      await until(async () => (await visit(box.getHost(8123))) === 200);
+      const ask = async () => (await box.commands.run("curl -s --max-time 5 http://nowhere.invalid/; true")).stdout;
+      await box.updateNetwork({ allowInternetAccess: false });
+      assert.match(await ask(), /no network access/);
+      assert.equal((await box.getInfo()).allowInternetAccess, false);
+      await box.updateNetwork({ denyOut: ["0.0.0.0/0"], allowOut: ["else.where"] });
+      assert.match(await ask(), /not an allowed host/);
+      await box.updateNetwork({});
+      assert.doesNotMatch(await ask(), /no network access|not an allowed host/);
     },
   },
   {
@@ -199,10 +232,13 @@ export const JOURNEYS: Journey[] = [
   },
   {
     feature: "errors",
-    async run({ Sandbox: Class }) {
+    async run({ Sandbox: Class }, box) {
       await assert.rejects(Class.create("absent"), /absent/);
       await assert.rejects(Class.connect("sbx_absent"), { name: "SandboxNotFoundError" });
       assert.equal(await Class.kill("sbx_absent"), false);
+      await assert.rejects(box.commands.run("id", { user: "root" }), /not supported by Berth/);
+      await assert.rejects(box.files.read("x", { user: "root" }), /not supported by Berth/);
+      await assert.rejects(Class.create({ network: { denyOut: ["8.8.8.8"] } }), /not supported by Berth/);
     },
   },
 ];
@@ -211,15 +247,14 @@ async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   for (const endMs = Date.now() + 15_000; !(await isTrue()); await delay(50)) if (Date.now() > endMs) throw new Error("it did not happen");
 }
 
-// Node may resolve no names below localhost, so the name is only in the header.
-function visit(host: string): Promise<number> {
-  const { port } = new URL(`http://${host}`);
-  return new Promise((resolve) => {
-    const visiting = request({ host: "127.0.0.1", port, headers: { host } }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    visiting.once("error", () => resolve(0));
-    visiting.end();
-  });
+const PORT = 8123;
+
+async function serve(box: Sandbox): Promise<void> {
+  await box.commands.run(`python3 -m http.server ${PORT}`, { background: true, timeoutMs: 0 });
+  await box.commands.run(`until echo > /dev/tcp/127.0.0.1/${PORT}; do sleep 0.05; done 2> /dev/null`);
+}
+
+async function visit(box: Sandbox, token?: string): Promise<number> {
+  const headers = token === undefined ? {} : { "e2b-traffic-access-token": token };
+  return (await fetch(`http://${box.getHost(PORT)}/`, { headers })).status;
 }

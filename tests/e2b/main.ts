@@ -2,18 +2,17 @@
 // of its own, and writes the matrix of docs/e2b.md.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { writeSection } from "./guide.ts";
 import { JOURNEYS } from "./journeys.ts";
 
 // The newest of the newest four minor versions.
 const VERSIONS = ["2.51.0", "2.50.0", "2.49.1", "2.46.1"];
 // A framework whose agents work in sandboxes of E2B.
 const MASTRA = ["@mastra/e2b@0.8.0", "@mastra/core@1.71.0"];
-const GUIDE = join(import.meta.dirname, "../../docs/e2b.md");
-const [BEGIN, END] = ["<!-- matrix -->", "<!-- end of matrix -->"];
 
 interface Result {
   feature: string;
@@ -33,7 +32,10 @@ const mastra = await run(berth, MASTRA, "run-mastra.ts", (folder) => folder);
 console.log(`${MASTRA.join(" ")}  ${mastra.length > 0 ? "works" : "FAILS"}`);
 const rows = JOURNEYS.map(({ feature }) => [feature, ...VERSIONS.map((version) => cellOf(columns.get(version) ?? [], feature))]);
 const table = [["journey", ...VERSIONS], VERSIONS.map(() => "---").concat("---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-writeGuide(`${table.join("\n")}\n\nA framework on top, \`${MASTRA.join("` with `")}\`: ${mastra.length > 0 ? "works" : "fails"}.`);
+writeSection(
+  "matrix",
+  `${table.join("\n")}\n\nA framework on top, \`${MASTRA.join("` with `")}\`: ${mastra.length > 0 ? "works" : "fails"}.`,
+);
 process.exitCode = mastra.length === 0 || rows.some((cells) => cells.includes("fails")) ? 1 : 0;
 
 async function run({ url, key }: Berth, packages: string[], script: string, module: (folder: string) => string): Promise<Result[]> {
@@ -63,11 +65,4 @@ async function run({ url, key }: Berth, packages: string[], script: string, modu
 
 function cellOf(results: Result[], feature: string): string {
   return results.find((result) => result.feature === feature)?.fault === null ? "works" : "fails";
-}
-
-function writeGuide(text: string): void {
-  const guide = readFileSync(GUIDE, "utf8");
-  const [from, to] = [guide.indexOf(BEGIN), guide.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`${GUIDE} has no place for the matrix`);
-  writeFileSync(GUIDE, `${guide.slice(0, from + BEGIN.length)}\n\n${text}\n\n${guide.slice(to)}`);
 }

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 
-// Speaks E2B's wire protocol as its SDK 2.51 does, without the SDK, which is no dependency of Berth.
+// Speaks E2B's wire protocol as its SDK 2.51 does, for requests that the SDK does not send.
 
 export interface Answer {
   status: number;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Process, ProcessEvent, StartProcess } from "@berth/contract/daemon/processes.ts";
-import { AppError } from "@berth/contract";
+import { AppError, isAppError } from "@berth/contract";
 import { splitLines } from "../../../bounded-io/split-lines.ts";
 import type { LinkResponse } from "../../../daemon-link/daemon-links.ts";
 import { beginStream, endStream, invalid, sendMessage, type Json } from "./connect.ts";
@@ -20,6 +20,7 @@ export interface StreamCall {
 
 const PROCESS = { id: "string", pid: "number", outputBytes: "number", cwd: "string" } as const;
 const MAX_LINE_LENGTH = 256 * 1024;
+const KILL_WAIT_MS = 1000;
 const MAX_TIMEOUT_MS = 24 * 3600 * 1000;
 
 // Starts a process. It goes on when the caller disconnects, and ends with the caller's timeout.
@@ -138,6 +139,7 @@ export const PROCESS_CALLS: Record<string, Unary> = {
     const name = given === "SIGNAL_SIGTERM" || given === 15 ? "SIGTERM" : given === "SIGNAL_SIGKILL" || given === 9 ? "SIGKILL" : null;
     if (name === null) throw invalid("signal must be SIGNAL_SIGTERM or SIGNAL_SIGKILL");
     await calls.call("POST", `${pathOf(body)}/signal`, { body: { signal: name } });
+    if (name === "SIGKILL") await waitForEnd(body, calls);
     return {};
   },
 
@@ -146,6 +148,13 @@ export const PROCESS_CALLS: Record<string, Unary> = {
     return {};
   },
 };
+
+// Programs look at once whether the process that they have killed is gone. One that has ended no longer has its number.
+async function waitForEnd(body: Json, calls: DaemonCalls): Promise<void> {
+  await calls.call("POST", `${pathOf(body)}/wait`, { query: { timeoutMs: String(KILL_WAIT_MS) } }).catch((error: unknown) => {
+    if (!isAppError(error, "not_found")) throw error;
+  });
+}
 
 // A process is named by its number or by its tag.
 function pathOf({ process }: Json): string {
