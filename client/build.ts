@@ -34,7 +34,9 @@ export function buildClient(): string {
 function pack(): void {
   mkdirSync(packed);
   const args = ["pack", "--json", "--pack-destination", packed, dist];
-  const [{ filename }] = JSON.parse(execFileSync("npm", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })) as [{ filename: string }];
+  const [{ filename }] = JSON.parse(execFileSync("npm", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })) as [
+    { filename: string },
+  ];
   renameSync(join(packed, filename), join(packed, "berth-client.tgz"));
 }
 

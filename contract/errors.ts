@@ -23,6 +23,16 @@ export const ERRORS = {
   session_already_running: { status: 409, retryable: false, message: "Session is already running" },
   session_paused: { status: 409, retryable: false, message: "Session is paused; resume it first" },
   session_busy: { status: 409, retryable: true, message: "Another operation on this session is in progress" },
+  resources_fixed: {
+    status: 409,
+    retryable: false,
+    message: "The resources of this session cannot be changed while it holds memory; pause it, and change them when it is hibernated",
+  },
+  memory_in_use: {
+    status: 409,
+    retryable: false,
+    message: "The programs of this session hold more memory than this; end some of them first",
+  },
   source_not_failed: { status: 409, retryable: false, message: "The source of this session has not failed" },
   session_quota: { status: 409, retryable: false, message: "The limit of live sessions is reached" },
   run_quota: {

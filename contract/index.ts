@@ -1,6 +1,7 @@
 export * from "./errors.ts";
 export * from "./schemas/events.ts";
 export * from "./ids.ts";
+export * from "./schemas/egress.ts";
 export * from "./schemas/egress-log.ts";
 export * from "./schemas/key.ts";
 export * from "./schemas/run.ts";

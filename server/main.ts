@@ -59,9 +59,9 @@ import { hasPartners } from "./store/partners/partners.ts";
 import { createSettingsStore } from "./store/partners/user-settings.ts";
 import { hasSupportVisit } from "./store/session-logs/openings.ts";
 import { countByState, readQuotaUse } from "./store/sessions/count.ts";
+import { currentEgress } from "./store/sessions/live-limits.ts";
 import { runningAmong, runningSandboxes } from "./store/sessions/read.ts";
 import { isAtSite } from "./store/sessions/session.ts";
-import { readViewBySandbox } from "./store/sessions/view.ts";
 import { readBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
 import { createSandboxMeter, readNow } from "./usage/sandbox-meter.ts";
@@ -150,7 +150,7 @@ export async function startServer(
       driver,
       ownPorts,
       running: (sandboxIds) => runningAmong(store.db, sandboxIds),
-      ownPolicyOf: async (sandboxId) => (await readViewBySandbox(store, sandboxId))?.egress ?? null,
+      currentEgress: (sandboxIds) => currentEgress(store.db, sandboxIds),
       clock,
       secrets,
       templates,
@@ -223,7 +223,6 @@ export async function startServer(
         volumes,
         templates,
         hibernate: sessionServices.hibernate,
-        changeEgress: sessionServices.changeEgress,
         running: () => runningSandboxes(store.db),
         readStats: (session) => (session.host === site.host ? readNow(sandboxMeter, session) : Promise.resolve(null)),
         secrets,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { EgressPolicy } from "@berth/contract";
+import type { EgressPolicy, EgressRule } from "@berth/contract";
 import { isWithin } from "./egress-hosts.ts";
 import { findLimitFaults, limitTemplate } from "./session-limits.ts";
 import { DEFAULT_TEMPLATE, templateHash } from "./templates.ts";
@@ -67,4 +67,29 @@ test("a template with other limits has another hash, and equal limits leave it a
   );
   expect(new Set(hashes).size).toBe(4);
   expect(templateHash({ ...DEFAULT_TEMPLATE, autoResume: true, maxResources: { cpus: 8 } })).toBe(hashes[0]);
+});
+
+test("a rule with methods and paths is within a host, and within a rule that allows as much", () => {
+  const host = "api.org";
+  const rule = { host, methods: ["GET"], paths: ["/v1/a"] };
+  const isWithinHosts = (inner: EgressRule | string, ...outer: (EgressRule | string)[]) =>
+    isWithin({ policy: "hosts", hosts: [inner] }, { policy: "hosts", hosts: outer });
+  for (const outer of [host, "*.org", { host }, rule, { host, paths: ["/v1/*"] }, { host, methods: ["GET", "POST"] }])
+    expect(isWithinHosts(rule, outer)).toBe(true);
+  for (const outer of [
+    { host, methods: ["POST"] },
+    { host, paths: ["/v2/*"] },
+    { ...rule, host: "b.org" },
+  ])
+    expect(isWithinHosts(rule, outer)).toBe(false);
+  // A host without limits, and a rule that leaves out one of them, allow more.
+  for (const inner of [host, { host }, { host, methods: ["GET"] }, { host, paths: ["/v1/a"] }])
+    expect(isWithinHosts(inner, rule)).toBe(false);
+});
+
+test("a rule with a path that is not plain is refused with its position", () => {
+  const egress = { policy: "hosts" as const, hosts: ["a.org", { host: "b.org", paths: ["/ok", "/a/../b"] }] };
+  expect(findLimitFaults(DEFAULT_TEMPLATE, { egress })).toEqual([
+    { field: "egress.hosts.1", message: "Must be a plain path that begins with / and may end with *" },
+  ]);
 });

@@ -1,5 +1,5 @@
 import type { EgressPolicy, FieldFault, Resources, SessionEgress, Template } from "@berth/contract";
-import { HOST_PATTERN, isWithin } from "./egress-hosts.ts";
+import { findEntryFault, isWithin } from "./egress-hosts.ts";
 
 // The limits that a session has instead of those of its template. null or absent: the template's value.
 export interface SessionLimits {
@@ -46,8 +46,9 @@ function findEgressFaults(template: Template, egress: SessionEgress): FieldFault
     if (hosts) return [{ field: "egress.hosts", message: "Only the policy `hosts` takes a list of hosts" }];
   } else {
     if (!hosts || hosts.length === 0) return [{ field: "egress.hosts", message: "Required" }];
-    const wrong = hosts.findIndex((host) => !HOST_PATTERN.test(host));
-    if (wrong >= 0) return [{ field: `egress.hosts.${wrong}`, message: "Must be a host, *.domain or address with an optional :port" }];
+    const wrong = hosts.map(findEntryFault);
+    const index = wrong.findIndex((fault) => fault !== undefined);
+    if (index >= 0) return [{ field: `egress.hosts.${index}`, message: `Must be ${wrong[index]!.rule}` }];
   }
   const allowed = template.maxEgress ?? template.egress;
   if (isWithin(toEgressPolicy(egress), allowed)) return [];

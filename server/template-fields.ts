@@ -4,7 +4,7 @@ import { LANGUAGES } from "@berth/contract/daemon/languages.ts";
 import Type from "typebox";
 import { Value } from "typebox/value";
 import type { GivenAgent } from "./agents/catalogue.ts";
-import { HOST_PATTERN } from "./egress-hosts.ts";
+import { findEntryFault } from "./egress-hosts.ts";
 
 // The fields that a template file may set: any part of a template. An agent needs at least a command; several agents are in order of
 // preference.
@@ -40,7 +40,7 @@ export function findFieldErrors(fields: object): FieldError[] {
 const findEgressErrors = (template: TemplateFields): FieldError[] =>
   (["egress", "maxEgress"] as const)
     .filter((field) => template[field] !== undefined && !Value.Check(EgressPolicy, template[field]))
-    .map((field) => ({ at: [field], message: "must be {policy: none}, {policy: public} or {policy: hosts, hosts: [names]}" }));
+    .map((field) => ({ at: [field], message: "must be {policy: none}, {policy: public} or {policy: hosts, hosts: [names or rules]}" }));
 
 const Schema = Type.Object({
   ...Type.Partial(Type.Omit(Template, ["name", "fallbackAgents"])).properties,
@@ -82,7 +82,6 @@ function findInvalidValues({ root, env, egress, maxEgress, model, languageServer
 }
 
 function findInvalidHosts(field: string, egress: EgressPolicy | undefined): FieldError[] {
-  const host = egress?.policy === "hosts" ? egress.hosts.find((name) => !HOST_PATTERN.test(name)) : undefined;
-  if (host === undefined) return [];
-  return [{ at: [field, "hosts"], message: `has "${host}", which is not a host, *.domain or address with an optional :port` }];
+  const fault = egress?.policy === "hosts" ? egress.hosts.map(findEntryFault).find((found) => found !== undefined) : undefined;
+  return fault ? [{ at: [field, "hosts"], message: `has "${fault.value}", which is not ${fault.rule}` }] : [];
 }

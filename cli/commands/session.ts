@@ -7,6 +7,7 @@ import { listSessionDetails, type SessionDetails } from "@berth/server/store/ses
 import { STEPS } from "@berth/server/sessions/states/outcome.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
+import { limitCommands } from "../sessions/change-limits.ts";
 import { forkSession, takeSnapshot } from "../sessions/copy-session.ts";
 import { getSession, markSession, STEP_WAIT_MS } from "../sessions/mark-session.ts";
 import { recover } from "../sessions/recover-session.ts";
@@ -69,7 +70,7 @@ function build(): Command {
     .option("--json", "print JSON")
     .action(recover);
   group.command("destroy <id>").description("destroy a session, its sandbox and its files").option("--json", "print JSON").action(destroy);
-  for (const one of [...processCommands(), runsCommand()]) group.addCommand(one);
+  for (const one of [...limitCommands(), ...processCommands(), runsCommand()]) group.addCommand(one);
   return group;
 }
 

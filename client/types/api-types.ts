@@ -33,6 +33,8 @@ export type SourceData = wire.SourceRead;
 export type SetupData = wire.SetupRead;
 export type Resources = NonNullable<wire.CreateSession["resources"]>;
 export type SessionEgress = NonNullable<wire.CreateSession["egress"]>;
+// A host with the methods and paths that are allowed there.
+export type EgressRule = Exclude<NonNullable<SessionEgress["hosts"]>[number], string>;
 export type GitSource = NonNullable<wire.Source["git"]>;
 export type SnapshotData = wire.Snapshot;
 export type BerthEvent = wire.Event;

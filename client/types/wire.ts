@@ -507,8 +507,14 @@ export interface components {
                  * No network, all public addresses, or only `hosts`.
                  */
                 policy: "none" | "public" | "hosts";
-                /** With the policy `hosts`: names, `*.domain` or addresses, each with an optional `:port`. */
-                hosts?: string[];
+                /** With the policy `hosts`: names, `*.domain` or addresses, each with an optional `:port`. An object with `methods` or `paths` allows only such requests, by plain HTTP. */
+                hosts?: (string | {
+                    host: string;
+                    /** The methods that are allowed, such as `GET`. Absent: all. */
+                    methods?: string[];
+                    /** The paths that are allowed; a `*` at the end stands for any rest. Absent: all. */
+                    paths?: string[];
+                })[];
             };
             source?: components["schemas"]["Source"];
             /** With a snapshot or a session as the source: create this many sessions. The response is then 207, with a result for each of them. */
@@ -1461,7 +1467,7 @@ export interface components {
             onTimeout?: "pause" | "destroy";
             /** How long the user may keep the session running, counted from its creation or last resume; null if not beyond its timeout. */
             maxTimeoutMs?: number | null;
-            /** What the sandbox may use, as named on create; null for the values of the template. */
+            /** What the sandbox may use, as named on create or changed later; null for the values of the template. */
             resources?: {
                 /** The processors, such as 1.5. */
                 cpus?: number;
@@ -1470,14 +1476,20 @@ export interface components {
                 /** The disk for workspace and home, in MiB. */
                 diskMb?: number;
             } | null;
-            /** What the sandbox may reach, as named on create; null for the policy of the template. */
+            /** What the sandbox may reach, as named on create or changed later; null for the policy of the template. */
             egress?: {
                 /**
                  * No network, all public addresses, or only `hosts`.
                  */
                 policy: "none" | "public" | "hosts";
-                /** With the policy `hosts`: names, `*.domain` or addresses, each with an optional `:port`. */
-                hosts?: string[];
+                /** With the policy `hosts`: names, `*.domain` or addresses, each with an optional `:port`. An object with `methods` or `paths` allows only such requests, by plain HTTP. */
+                hosts?: (string | {
+                    host: string;
+                    /** The methods that are allowed, such as `GET`. Absent: all. */
+                    methods?: string[];
+                    /** The paths that are allowed; a `*` at the end stands for any rest. Absent: all. */
+                    paths?: string[];
+                })[];
             } | null;
         };
         SourceRead: {
@@ -1613,6 +1625,32 @@ export interface components {
              * Whether the timeout pauses or destroys the session.
              */
             onTimeout?: "pause" | "destroy";
+            /** What the sandbox may use, up to the maximum of the template. Values that are not named stay; null is back to those of the template. `diskMb` cannot change. */
+            resources?: {
+                /** The processors, such as 1.5. */
+                cpus?: number;
+                /** The memory in MiB. */
+                memoryMb?: number;
+                /** The disk for workspace and home, in MiB. */
+                diskMb?: number;
+            } | null;
+            /** What the sandbox may reach from now on, within what the template allows; null is back to the policy of the template. */
+            egress?: {
+                /**
+                 * No network, all public addresses, or only `hosts`.
+                 */
+                policy: "none" | "public" | "hosts";
+                /** With the policy `hosts`: names, `*.domain` or addresses, each with an optional `:port`. An object with `methods` or `paths` allows only such requests, by plain HTTP. */
+                hosts?: (string | {
+                    host: string;
+                    /** The methods that are allowed, such as `GET`. Absent: all. */
+                    methods?: string[];
+                    /** The paths that are allowed; a `*` at the end stands for any rest. Absent: all. */
+                    paths?: string[];
+                })[];
+            } | null;
+            /** With `egress`: whether open connections that it forbids are closed. The default is false. */
+            closeConnections?: boolean;
             source?: components["schemas"]["SourceUpdate"];
             /** New values for relays of the session. */
             relays?: components["schemas"]["RelayUpdate"][];

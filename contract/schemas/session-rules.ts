@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { SessionEgress } from "./egress.ts";
 
 // The optional fields of a session that say what happens to it over time, and what its sandbox may use.
 
@@ -21,24 +22,6 @@ export const Resources = Type.Object(
 );
 export type Resources = Static<typeof Resources>;
 
-export const EGRESS_POLICIES = ["none", "public", "hosts"] as const;
-
-export const SessionEgress = Type.Object(
-  {
-    policy: Type.Enum([...EGRESS_POLICIES], {
-      description: "No network, all public addresses, or only `hosts`.",
-    }),
-    hosts: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
-        maxItems: 100,
-        description: "With the policy `hosts`: names, `*.domain` or addresses, each with an optional `:port`.",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
-export type SessionEgress = Static<typeof SessionEgress>;
-
 export const createRules = {
   autoResume: autoResume(
     "Whether opening the launch URL, a call through `sandboxUrl` or a preview resumes the session if it is paused. The default is that of the template or of your account, normally false.",
@@ -59,6 +42,20 @@ export const createRules = {
 export const changeRules = {
   autoResume: autoResume("Whether opening the session resumes it if it is paused."),
   onTimeout: onTimeout("Whether the timeout pauses or destroys the session."),
+  resources: Type.Optional(
+    Type.Union([Resources, Type.Null()], {
+      description:
+        "What the sandbox may use, up to the maximum of the template. Values that are not named stay; null is back to those of the template. `diskMb` cannot change.",
+    }),
+  ),
+  egress: Type.Optional(
+    Type.Union([SessionEgress, Type.Null()], {
+      description: "What the sandbox may reach from now on, within what the template allows; null is back to the policy of the template.",
+    }),
+  ),
+  closeConnections: Type.Optional(
+    Type.Boolean({ description: "With `egress`: whether open connections that it forbids are closed. The default is false." }),
+  ),
 };
 
 export const ruleDetails = {
@@ -72,12 +69,12 @@ export const ruleDetails = {
   ),
   resources: Type.Optional(
     Type.Union([Resources, Type.Null()], {
-      description: "What the sandbox may use, as named on create; null for the values of the template.",
+      description: "What the sandbox may use, as named on create or changed later; null for the values of the template.",
     }),
   ),
   egress: Type.Optional(
     Type.Union([SessionEgress, Type.Null()], {
-      description: "What the sandbox may reach, as named on create; null for the policy of the template.",
+      description: "What the sandbox may reach, as named on create or changed later; null for the policy of the template.",
     }),
   ),
 };

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { ID_BODY } from "../ids.ts";
 import { IMAGE_PATTERN } from "../matching/image-patterns.ts";
+import { EgressPolicy } from "./egress.ts";
 import { PermissionRules } from "./permission-rule.ts";
 import { IDLE_TIMEOUT_RANGE } from "./session.ts";
 import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
@@ -31,13 +32,6 @@ export const LanguageServerSpec = Type.Object({
   settings: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 export type LanguageServerSpec = Static<typeof LanguageServerSpec>;
-
-export const EgressPolicy = Type.Union([
-  Type.Object({ policy: Type.Literal("none") }),
-  Type.Object({ policy: Type.Literal("public") }),
-  Type.Object({ policy: Type.Literal("hosts"), hosts: Type.Array(Type.String({ minLength: 1 })) }),
-]);
-export type EgressPolicy = Static<typeof EgressPolicy>;
 
 // With `provider` and `apiKeyVariable`, the template has its own model. Without them, it uses the server's model with other
 // limits.

@@ -87,11 +87,23 @@ export interface Driver extends AsyncDisposable {
   // masquerades them), or null for neither. Only for drivers whose sandboxes have their own network.
   addressOwner?(id: SandboxId, address: string, signal: AbortSignal): Promise<"sandbox" | "node" | null>;
 
+  // Absent if the limits of a sandbox hold until it is stopped.
+  readonly liveLimits?: DriverLiveLimits;
+
   // Absent if sandboxes of this driver have no image.
   readonly images?: DriverImages;
 
   // Absent if sandboxes of this driver cannot mount volumes.
   readonly volumes?: DriverVolumes;
+}
+
+// The limits of sandboxes that run or are frozen. A stopped sandbox has those of its next start.
+export interface DriverLiveLimits {
+  // No-op if the sandbox is stopped. Memory that the sandbox holds beyond its new limit makes the kernel end programs in it.
+  change(id: SandboxId, limits: Pick<Template, "cpus" | "memoryMb">, signal: AbortSignal): Promise<void>;
+
+  // The memory that the sandbox cannot give back: all but the cache of files. 0 if it is stopped.
+  heldMemoryBytes(id: SandboxId, signal: AbortSignal): Promise<number>;
 }
 
 export interface DriverImages {

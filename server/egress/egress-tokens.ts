@@ -13,7 +13,7 @@ export interface EgressTokens {
 export interface TokenHolder {
   sandboxId: SandboxId;
   template: string;
-  // Whether the session has an egress policy of its own, which its row holds.
+  // Whether the session has an egress policy of its own. Servers of an earlier version read its row only then.
   hasOwnPolicy?: boolean;
 }
 

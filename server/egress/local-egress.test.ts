@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import type { EgressPolicy } from "@berth/contract";
 import { expect, test } from "vitest";
 import { PUBLIC, useTestEgress } from "./testing/use-test-egress.ts";
 
@@ -16,14 +17,34 @@ test("close ends tunnels and removes the socket, and open is idempotent", async 
   await current.egress.close(id);
 });
 
-test("a change ends tunnels, and the new policy holds for the next connection", async () => {
+test("a change holds for the next request, and closes the tunnels that it forbids only if asked to", async () => {
   await open(PUBLIC);
-  const { socket } = await tunnel(`127.0.0.1:${current.webPort}`);
-  await current.egress.change?.(id, { egress: { policy: "none" } });
-  await expect.poll(() => socket.closed).toBe(true);
-  expect((await get(`http://127.0.0.1:${current.webPort}/`)).status).toBe(403);
-  await current.egress.change?.(id, { egress: PUBLIC });
-  expect((await get(`http://127.0.0.1:${current.webPort}/`)).status).toBe(200);
+  const world = `127.0.0.1:${current.webPort}`;
+  const { socket } = await tunnel(world);
+  const change = (egress: EgressPolicy, closeConnections: boolean) => current.egress.change(id, { egress }, { closeConnections });
+  await change({ policy: "hosts", hosts: [world] }, true);
+  await change({ policy: "none" }, false);
+  expect((await get(`http://${world}/`)).status).toBe(403);
+  // It still works.
+  socket.write("GET /x HTTP/1.1\r\nHost: me\r\n\r\n");
+  expect(String((await once(socket, "data"))[0])).toContain("x-seen-host: me");
+  const closed = once(socket, "close");
+  await change({ policy: "hosts", hosts: ["elsewhere.example"] }, true);
+  await closed;
+  await change(PUBLIC, false);
+  expect((await get(`http://${world}/`)).status).toBe(200);
+});
+
+test("a connection that is being opened while the policy changes is refused", async () => {
+  const resolving = Promise.withResolvers<string[]>();
+  const asked = Promise.withResolvers<void>();
+  const resolve = async () => (asked.resolve(), resolving.promise);
+  await open(PUBLIC, { resolve });
+  const answer = get(`http://slow.example:${current.webPort}/`);
+  await asked.promise;
+  await current.egress.change(id, { egress: { policy: "none" } }, { closeConnections: false });
+  resolving.resolve(["127.0.0.1"]);
+  expect(await answer).toMatchObject({ status: 403, body: "berth: this sandbox has no network access\n" });
 });
 
 test("a new server replaces the socket of a dead one, also below a very long path", async () => {

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import type { Egress } from "./egress.ts";
-import { createProxyFactory, type EgressCounters, type ProxyFactoryOptions } from "./proxy/proxy-factory.ts";
+import { createProxyFactory, type EgressCounters, type ProxyFactoryOptions, type SandboxProxy } from "./proxy/proxy-factory.ts";
 import { createTrafficMeter } from "./proxy/traffic.ts";
 import { listenInFolder } from "./socket-listener.ts";
 
@@ -18,16 +18,17 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
   const counters: EgressCounters = { allowed: 0, refused: 0 };
   const traffic = createTrafficMeter(options.clock);
   const createProxy = createProxyFactory(options, counters, traffic);
-  const proxies = new Map<SandboxId, Promise<AsyncDisposable>>();
+  const proxies = new Map<SandboxId, { proxy: SandboxProxy; listening: Promise<AsyncDisposable> }>();
 
   async function closeProxy(sandboxId: SandboxId): Promise<void> {
-    const proxy = await proxies.get(sandboxId)?.catch(() => undefined);
+    const listener = await proxies.get(sandboxId)?.listening.catch(() => undefined);
     proxies.delete(sandboxId);
-    await proxy?.[Symbol.asyncDispose]();
+    await listener?.[Symbol.asyncDispose]();
   }
 
-  function openSocket(sandboxId: SandboxId, policy: EgressPolicy): Promise<AsyncDisposable> {
-    return listenInFolder(createProxy(sandboxId, policy), parent, sandboxId, maxConnections);
+  function openSocket(sandboxId: SandboxId, policy: EgressPolicy) {
+    const proxy = createProxy(sandboxId, policy);
+    return { proxy, listening: listenInFolder(proxy, parent, sandboxId, maxConnections) };
   }
 
   return {
@@ -35,25 +36,19 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
     takeTraffic: traffic.take,
     takeHosts: traffic.takeHosts,
     async open(sandboxId, { egress }) {
+      // A sandbox that was paused has its proxy already, with the policy that it had.
+      proxies.get(sandboxId)?.proxy.change(egress, { closeConnections: false });
       const opening = proxies.get(sandboxId) ?? openSocket(sandboxId, egress);
       proxies.set(sandboxId, opening);
       try {
-        await opening;
+        await opening.listening;
       } catch (error) {
         proxies.delete(sandboxId);
         throw error;
       }
     },
-    async change(sandboxId, { egress }) {
-      const before = proxies.get(sandboxId);
-      if (!before) return;
-      // An `open` or `close` that comes now waits for it.
-      const opening = before
-        .then((proxy) => proxy[Symbol.asyncDispose]())
-        .catch(() => {})
-        .then(() => openSocket(sandboxId, egress));
-      proxies.set(sandboxId, opening);
-      await opening;
+    async change(sandboxId, { egress }, options) {
+      proxies.get(sandboxId)?.proxy.change(egress, options);
     },
     async close(sandboxId) {
       await closeProxy(sandboxId);

@@ -10,11 +10,12 @@ import { createSecrets } from "../secrets/secrets.ts";
 import { freePort } from "../network/free-port.ts";
 import { DEFAULT_TEMPLATE } from "../templates.ts";
 import { CHECK_MS } from "./admission.ts";
-import { createNetworkEgress, type NetworkEgress, type NetworkEgressOptions } from "./network-egress.ts";
+import { createNetworkEgress, POLICY_MS, type CurrentEgress, type NetworkEgress, type NetworkEgressOptions } from "./network-egress.ts";
 import { openEgress } from "./open-egress.ts";
 import { createEgressTokens } from "./egress-tokens.ts";
 
 const sandboxId = newId("sbx", 1);
+const OF_TEMPLATE: CurrentEgress = { egress: null, limitsVersion: 0, closedVersion: 0 };
 const secrets = createSecrets([Buffer.alloc(32, 1)]);
 let egress: NetworkEgress;
 let clock: TestClock;
@@ -44,7 +45,7 @@ beforeEach(async () => {
       listen: "127.0.0.1:0",
       tokens: createEgressTokens(secrets),
       templates,
-      ownPolicyOf: async () => null,
+      currentEgress: async (ids) => new Map(ids.map((id) => [id, OF_TEMPLATE])),
       clock,
       async running(ids) {
         if (outage) throw new Error("the database does not answer");
@@ -85,15 +86,42 @@ test("a connection with a token is served under the policy of its template", asy
   expect(await say(token(), get("http://169.254.169.254/"))).toContain("403");
 });
 
-test("a session with its own policy is served under that policy", async () => {
-  const own = { sandboxId, template: "default", hasOwnPolicy: true };
+test("a session with its own policy is served under that policy, which no token changes", async () => {
   const world = get(`http://127.0.0.1:${webPort}/`);
-  await using closed = await open({ ownPolicyOf: async () => ({ policy: "none" }) });
-  expect(await say(closed.issueToken(own), world, { at: closed })).toMatch(/403 .*no network access/s);
-  expect(await say(closed.issueToken({ sandboxId, template: "default" }), world, { at: closed })).toContain("the world");
-  // Without a policy there is no egress, and a token cannot be changed to one without its own policy.
-  expect(["", "cut"]).toContain(await say(egress.issueToken(own), world));
-  expect(["", "cut"]).toContain(await say(closed.issueToken(own).replace(".own.", "."), world, { at: closed }));
+  const own: CurrentEgress = { ...OF_TEMPLATE, egress: { policy: "none" } };
+  await using closed = await open({ currentEgress: async () => new Map([[sandboxId, own]]) });
+  for (const hasOwnPolicy of [true, false])
+    expect(await say(closed.issueToken({ sandboxId, template: "default", hasOwnPolicy }), world, { at: closed })).toMatch(
+      /403 .*no network access/s,
+    );
+  // Without a row there is no egress.
+  await using unknown = await open({ currentEgress: async () => new Map() });
+  expect(["", "cut"]).toContain(await say(token(), world, { at: unknown }));
+});
+
+test("a policy that another server has changed holds within a second, and closes what it forbids only if asked to", async () => {
+  let row = OF_TEMPLATE;
+  await using changing = await open({ currentEgress: async () => new Map([[sandboxId, row]]) });
+  const socket = connect(changing.port, "127.0.0.1");
+  socket.write(`${token()}\n`);
+  const ask = async () => {
+    socket.write(`GET http://127.0.0.1:${webPort}/ HTTP/1.1\r\nhost: x\r\n\r\n`);
+    return String((await once(socket, "data"))[0]);
+  };
+  expect(await ask()).toContain("the world");
+  const tunnel = connect(changing.port, "127.0.0.1");
+  tunnel.write(`${token()}\nCONNECT 127.0.0.1:${webPort} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  expect(String((await once(tunnel, "data"))[0])).toContain("200");
+  row = { egress: { policy: "none" }, limitsVersion: 1, closedVersion: 0 };
+  await clock.advance(POLICY_MS);
+  // The connection to the proxy was open before.
+  expect(await ask()).toContain("403");
+  expect(tunnel.destroyed).toBe(false);
+  row = { ...row, limitsVersion: 2, closedVersion: 2 };
+  const closed = once(tunnel, "close");
+  await changing.change(sandboxId, { egress: { policy: "none" } }, { closeConnections: true });
+  await closed;
+  socket.destroy();
 });
 
 test("the model relay receives the sandbox id of the token", async () => {
@@ -239,7 +267,7 @@ test.each([
     config: { dataDir: "", egressAllow: [`127.0.0.1:${webPort}`], egressListen: listen, egressMasqueraded },
     driver: { traits: { hostBound: false, freezes: false, isolates: true }, addressOwner: async () => owner },
     running: async (ids) => new Set(ids),
-    ownPolicyOf: async () => null,
+    currentEgress: async (ids) => new Map(ids.map((id) => [id, OF_TEMPLATE])),
     clock,
     secrets,
     templates: new Map([["default", DEFAULT_TEMPLATE]]),

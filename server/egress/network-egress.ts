@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import { readFirstLine } from "../bounded-io/read-first-line.ts";
-import type { Clock } from "../clock.ts";
+import { SECOND, type Clock } from "../clock.ts";
 import { createConnectionBoundaries } from "../faults/connection-boundary.ts";
 import type { Templates } from "../templates.ts";
 import { createAdmission, type AdmissionDeps } from "./admission.ts";
@@ -19,11 +19,20 @@ export interface NetworkEgressOptions extends ProxyFactoryOptions, Pick<Admissio
   listen: string;
   tokens: EgressTokens;
   templates: Templates;
-  // The policy of a session that has its own; null if there is none.
-  ownPolicyOf(sandboxId: SandboxId): Promise<EgressPolicy | null>;
+  // The egress of sandboxes as their rows say, which any server may have changed.
+  currentEgress(sandboxIds: readonly SandboxId[]): Promise<Map<SandboxId, CurrentEgress>>;
   clock: Clock;
   // Many sandboxes connect from one address, that of their node.
   sharedAddresses?: boolean;
+}
+
+// The egress of a session as its row says now.
+export interface CurrentEgress {
+  // null: that of the template.
+  egress: EgressPolicy | null;
+  // The number of the last change, and of the last one that closed open connections.
+  limitsVersion: number;
+  closedVersion: number;
 }
 
 export interface NetworkEgress extends Egress {
@@ -34,15 +43,35 @@ export interface NetworkEgress extends Egress {
 const TOKEN_LIMITS = { maxBytes: 512, timeoutMs: 5_000 };
 // Connections from one address that have not sent their token yet.
 const MAX_UNIDENTIFIED = 32;
+// How often the policies of sandboxes with open connections are read again.
+export const POLICY_MS = SECOND / 2;
+
+interface ProxyEntry extends SandboxProxy {
+  sockets: Map<Socket, string>;
+  // What the sandbox's template says.
+  templateEgress: EgressPolicy;
+  // The change of the policy that applies.
+  version: number;
+}
 
 // Egress for sandboxes on other machines: one TCP port for all of them. A connection starts with a line that contains the
 // egress token; the rest goes to the proxy of that sandbox, as on a Unix socket. Any server serves any sandbox.
 export async function createNetworkEgress(options: NetworkEgressOptions): Promise<NetworkEgress> {
-  const { listen, tokens, templates, ownPolicyOf, log, maxConnections = 256, maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
+  const {
+    listen,
+    tokens,
+    templates,
+    currentEgress,
+    clock,
+    log,
+    maxConnections = 256,
+    maxPerSecond = 500,
+    floodRestMs: restMs = 1_000,
+  } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
   const traffic = createTrafficMeter(options.clock);
   const createProxy = createProxyFactory(options, counters, traffic);
-  const proxies = new Map<SandboxId, SandboxProxy & { sockets: Map<Socket, string> }>();
+  const proxies = new Map<SandboxId, ProxyEntry>();
   const sockets = new Set<Socket>();
   const boundaryOf = createConnectionBoundaries({ log, connection: "egress" });
   const addresses = options.sharedAddresses
@@ -55,24 +84,46 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
       for (const [socket, address] of entry.sockets) yield { sandboxId, address, close: () => void socket.destroy() };
   }
 
-  function addProxy(sandboxId: SandboxId, policy: EgressPolicy) {
-    const entry = { ...createProxy(sandboxId, policy), sockets: new Map<Socket, string>() };
+  function addProxy(sandboxId: SandboxId, templateEgress: EgressPolicy, { egress, limitsVersion: version }: CurrentEgress): ProxyEntry {
+    const entry = {
+      ...createProxy(sandboxId, egress ?? templateEgress),
+      sockets: new Map<Socket, string>(),
+      templateEgress,
+      version,
+    };
     enforceTimeouts(entry.proxy);
     proxies.set(sandboxId, entry);
     return entry;
   }
 
+  // Any server may have changed the policy.
+  async function readPolicies(): Promise<void> {
+    if (proxies.size === 0) return;
+    for (const [sandboxId, { egress, limitsVersion, closedVersion }] of await currentEgress([...proxies.keys()])) {
+      const entry = proxies.get(sandboxId);
+      if (!entry || entry.version >= limitsVersion) continue;
+      entry.change(egress ?? entry.templateEgress, { closeConnections: closedVersion > entry.version });
+      entry.version = limitsVersion;
+    }
+  }
+  // Connections keep the policy that they have while the database does not answer.
+  const reading = clock.every(POLICY_MS, () =>
+    readPolicies().catch((error: unknown) => log.warn("egress.not_checked", { error: String(error) })),
+  );
+
   async function admit(socket: Socket, address: string, token: string): Promise<void> {
     const holder = tokens.check(token);
     const template = holder && templates.get(holder.template);
     if (!template || !(await admission.allows(holder.sandboxId, address))) return void socket.destroy();
-    const policy = holder.hasOwnPolicy ? await ownPolicyOf(holder.sandboxId) : template.egress;
-    if (!policy) return void socket.destroy();
-    if (!socket.destroyed) serve(socket, address, holder.sandboxId, policy);
+    const { sandboxId } = holder;
+    const current = proxies.has(sandboxId) ? undefined : (await currentEgress([sandboxId])).get(sandboxId);
+    if (socket.destroyed) return;
+    const entry = proxies.get(sandboxId) ?? (current && addProxy(sandboxId, template.egress, current));
+    if (entry) serve(socket, address, sandboxId, entry);
+    else socket.destroy();
   }
 
-  function serve(socket: Socket, address: string, sandboxId: SandboxId, policy: EgressPolicy): void {
-    const entry = proxies.get(sandboxId) ?? addProxy(sandboxId, policy);
+  function serve(socket: Socket, address: string, sandboxId: SandboxId, entry: ProxyEntry): void {
     entry.sockets.set(socket, address);
     socket.once("close", () => {
       entry.sockets.delete(socket);
@@ -114,11 +165,13 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
     issueToken: (holder) => tokens.issue(holder),
     // A no-op: the token alone identifies the sandbox.
     async open() {},
+    change: readPolicies,
     async close(sandboxId) {
       for (const socket of proxies.get(sandboxId)?.sockets.keys() ?? []) socket.destroy();
     },
     async [Symbol.asyncDispose]() {
       await admission[Symbol.asyncDispose]();
+      await reading[Symbol.asyncDispose]();
       const closed = once(server, "close");
       server.close();
       for (const socket of sockets) socket.destroy();

@@ -16,7 +16,7 @@ export interface OpenEgressOptions {
   // The ports on which this server listens.
   ownPorts: readonly number[];
   running: NetworkEgressOptions["running"];
-  ownPolicyOf: NetworkEgressOptions["ownPolicyOf"];
+  currentEgress: NetworkEgressOptions["currentEgress"];
   clock: Clock;
   secrets: Secrets;
   templates: Templates;
@@ -30,7 +30,7 @@ export async function openEgress({
   driver,
   ownPorts,
   running,
-  ownPolicyOf,
+  currentEgress,
   clock,
   secrets,
   templates,
@@ -47,7 +47,7 @@ export async function openEgress({
       tokens: createEgressTokens(secrets),
       templates,
       running,
-      ownPolicyOf,
+      currentEgress,
       sharedAddresses: config.egressMasqueraded,
       async isAddressOf(sandboxId, address, signal) {
         const owner = await driver.addressOwner?.(sandboxId, address, signal);
@@ -60,6 +60,7 @@ export async function openEgress({
     takeTraffic: () => new Map(),
     takeHosts: () => new Map(),
     async open() {},
+    async change() {},
     async close() {},
     async [Symbol.asyncDispose]() {},
   };

@@ -12,7 +12,7 @@ export const SOCKET_NAME = "proxy.sock";
 // Listens on `{parent}/{name}/proxy.sock` for a proxy, and replaces a socket that a dead server left behind. Disposing closes
 // every connection, including tunnels, which an HTTP server does not track.
 export async function listenInFolder(
-  { proxy, flood, serve }: SandboxProxy,
+  { proxy, flood, serve }: Omit<SandboxProxy, "change">,
   parent: string,
   name: string,
   maxConnections: number,

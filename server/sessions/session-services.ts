@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { createKeyedLock } from "../fairness/keyed-lock.ts";
 import { findOwnSession } from "./find-session.ts";
-import { AppError, type EgressPolicy, type TimeoutAction } from "@berth/contract";
+import type { TimeoutAction } from "@berth/contract";
 import { SECOND } from "../clock.ts";
 import type { MachineDisk } from "../disk-space.ts";
 import { runWork } from "../event-loop/loop-work.ts";
@@ -13,7 +12,7 @@ import type { Store } from "../store/open.ts";
 import { countPausedTooLong } from "../store/sessions/due.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
 import { setMissingTimeoutActions } from "../store/sessions/rules.ts";
-import { isAtSite, type Site, type Session } from "../store/sessions/session.ts";
+import type { Site, Session } from "../store/sessions/session.ts";
 import { countTakenBefore, findSnapshot } from "../store/snapshots/read.ts";
 import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
@@ -34,7 +33,7 @@ import { NO_RECORDS, type SessionRecords } from "./quarantine/session-records.ts
 import { templateOf } from "./sandbox-spec.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
-import type { ChangeOptions, Sessions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 import { followSetups } from "./setup/follow-setups.ts";
 import { createOutboxLink } from "./outbox/outbox-link.ts";
 import { createOutboxWatch } from "./outbox/outbox-watch.ts";
@@ -42,6 +41,7 @@ import { createRunCalls } from "./runs/run-calls.ts";
 import { createRunDelivery } from "./runs/run-delivery.ts";
 import { createRunLink } from "./runs/run-link.ts";
 import type { Runs } from "./runs/runs.ts";
+import { createLiveLimits } from "./limits/live-limits.ts";
 import { createSnapshotServices } from "./snapshots/snapshot-services.ts";
 import { requireAdopted, requireReady } from "./snapshots/require-snapshot.ts";
 import type { SnapshotLimits, Snapshots } from "./snapshots/snapshots.ts";
@@ -55,8 +55,6 @@ export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
   snapshots: Snapshots;
   runs: Runs;
-  // Changes what the sandbox of a session may reach, at once if it runs. `not_supported` if the driver's egress cannot.
-  changeEgress(partnerId: string, id: string, policy: EgressPolicy, options?: ChangeOptions): Promise<void>;
   // Ends the programs of a paused session now, instead of later.
   hibernate(partnerId: string, id: string): Promise<void>;
   // Callers report every use of a session here.
@@ -98,6 +96,8 @@ const POOL_PARALLEL = Math.min(8, Math.max(1, Math.floor(availableParallelism() 
 const STARTS_AT_ONCE = 2 * availableParallelism();
 const STARTS_PER_PARTNER = availableParallelism();
 const TICK_MS = 1 * SECOND;
+// A change on another server holds within a second.
+const LIMITS_MS = SECOND / 2;
 const BUSY_SAMPLE_MS = 30 * SECOND;
 const RECONCILE_MS = 10 * SECOND;
 const TIDY_MS = 60 * SECOND;
@@ -136,12 +136,15 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const onChange = (session: Session) => {
     records.note(session);
     changes.announce(session);
+    // For a session whose limits changed during a step or while it was paused.
+    void liveLimits.apply(session);
   };
+  const liveLimits = createLiveLimits({ ...deps, site });
   const transitions = createTransitions({ store, owner, leaseMs: LEASE_MS, clock, onChange });
   const steps = createSteps({ transitions, actions, stepTimeoutMs, clock, log, observer });
   const pool = createPool({ ...deps, observer, transitions, steps, capacity, site, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
   const placement = createPlacement({ ...deps, steps, capacity, site, pool, lease: transitions.lease });
-  const sessions = createSessions({ ...deps, disk, observer, transitions, steps, capacity, site, changes, placement, pool });
+  const sessions = createSessions({ ...deps, disk, observer, transitions, liveLimits, steps, capacity, site, changes, placement, pool });
   const quarantine = createQuarantine({ store, driver, egress, records, site, quarantineMs: deps.rules.quarantineMs, clock, log });
   const reconcile = createReconcile({ ...deps, quarantine, transitions, steps, site, owner, onFound: observer.found });
   const reconcileVolumes = createReconcileVolumes({ store, driver, quarantine, site, log, onFound: observer.found });
@@ -187,7 +190,6 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     onFound: observer.found,
   });
   const diskPauses = createDiskPauses({ store, steps, site, disk, capacity, log });
-  const oneChangeOfEgress = createKeyedLock();
   const timers: AsyncDisposable[] = [];
 
   const logFailure = (name: string, work: () => Promise<unknown>) => () =>
@@ -224,16 +226,6 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     sessions,
     snapshots,
     runs,
-    async changeEgress(partnerId, id, policy, options) {
-      const { change } = egress;
-      if (!change) throw new AppError("not_supported", { message: "This server cannot change the network of a session" });
-      const { sandboxId } = await sessions.update(partnerId, id, { egress: policy }, options);
-      // The row as it is then, because another change may have come in between.
-      await oneChangeOfEgress(sandboxId, async () => {
-        const current = await findOwnSession(store.db, partnerId, id);
-        if (isAtSite(current, site)) await change(sandboxId, templateOf(templates, current));
-      });
-    },
     hibernate: async (partnerId, id) => steps.run(await findOwnSession(store.db, partnerId, id), "hibernate"),
     activity,
     reconcile,
@@ -262,6 +254,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         clock.every(TICK_MS, logFailure("idle", idleWatch.tick)),
         clock.every(TICK_MS, logFailure("setup", setups.tick)),
         clock.every(TICK_MS, logFailure("runs", delivery.tick)),
+        clock.every(LIMITS_MS, logFailure("limits", liveLimits.tick)),
         clock.every(BUSY_SAMPLE_MS, logFailure("idle", busySandboxes.sample)),
         clock.every(
           TICK_MS,

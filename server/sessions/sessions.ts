@@ -17,8 +17,8 @@ export interface Sessions extends AsyncDisposable {
   pause(partnerId: string, id: string, options?: ChangeOptions): Promise<SessionView>;
   resume(partnerId: string, id: string, options: ChangeOptions & { autoStartAgent: boolean }): Promise<SessionView>;
   destroy(partnerId: string, id: string, options?: ChangeOptions): Promise<SessionView>;
-  // Changes fields that do not affect the sandbox. `timeoutMs` counts from now for a running session and from the next resume for
-  // a paused one. A destroyed session is not found.
+  // `timeoutMs` counts from now for a running session and from the next resume for a paused one. `egress` and `resources` hold at once
+  // for a running session, on another server within a second, and otherwise from the next resume. A destroyed session is not found.
   update(partnerId: string, id: string, change: SessionChange, options?: ChangeOptions): Promise<SessionView>;
   // Resumes a session with `autoResume` that is paused, for someone who opens it; no-op if it is running. Many callers share one resume,
   // also across servers. Rejects with `session_resuming` if it takes too long, and `session_paused` without `autoResume`.
@@ -91,8 +91,11 @@ export interface SessionChange {
   metadata?: Record<string, string>;
   autoResume?: boolean;
   onTimeout?: TimeoutAction;
-  // Only `changeEgress` of the session services changes it in the running sandbox too.
-  egress?: EgressPolicy;
+  // Within what the template allows; null: as the template says. Resources that are not named stay as they are.
+  resources?: Resources | null;
+  egress?: EgressPolicy | null;
+  // With `egress`: whether open connections that it forbids are closed.
+  closeConnections?: boolean;
   // Replaces the token of the git source.
   gitToken?: string;
   // New values of relays.

@@ -135,7 +135,7 @@ describe("opening a paused session", () => {
     services = await openTestSessions({
       poolSize: 1,
       templates: new Map([["default", { ...DEFAULT_TEMPLATE, maxResources: { memoryMb: 4096 } }]]),
-      egress: { open: async (_id, { egress }) => void opened.push(egress), close: async () => {} },
+      egress: { open: async (_id, { egress }) => void opened.push(egress), change: async () => {}, close: async () => {} },
       wrapDriver: (driver) => ({
         ...driver,
         create: (spec, signal) => (note("create", spec), driver.create(spec, signal)),

@@ -125,9 +125,13 @@ export interface SessionsTable {
   // How long people may keep the session running, and until when; null if they cannot extend it beyond `expires_at`.
   max_timeout_ms: number | null;
   extend_until: number | null;
-  // JSON of the values that a create named; null for those of the template.
+  // JSON of the values that a create named or a change set; null for those of the template.
   resources: string | null;
   egress: string | null;
+  // Goes up by one with every change of `resources` or `egress` after the create.
+  limits_version: Generated<number>;
+  // The last of these changes that closed open connections.
+  egress_closed_version: Generated<number>;
   // JSON of MountedVolume[]; null without volumes.
   volumes: string | null;
   paused_at: number | null;

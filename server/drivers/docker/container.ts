@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
-import type { SandboxId } from "@berth/contract";
+import type { SandboxId, Template } from "@berth/contract";
 import { cpuShares } from "../host/isolation/cpu-shares.ts";
 import type { SandboxSpec } from "../driver.ts";
 import { PSEUDO_TERMINALS } from "../host/isolation/host-limits.ts";
@@ -49,10 +49,18 @@ export interface ContainerConfig {
   [key: string]: unknown;
 }
 
+// The limits that the Engine can change while the container runs.
+export const liveLimits = ({ cpus, memoryMb }: Pick<Template, "cpus" | "memoryMb">) => ({
+  Memory: memoryMb * 1024 * 1024,
+  // Equal to Memory: no swap.
+  MemorySwap: memoryMb * 1024 * 1024,
+  NanoCpus: Math.round(cpus * 1e9),
+  CpuShares: cpuShares(cpus),
+});
+
 export function describeContainer(spec: SandboxSpec, settings: ContainerSettings): ContainerConfig {
   const { template } = spec;
   const labels = { [LABEL.installation]: settings.installation, [LABEL.sandbox]: spec.id };
-  const memory = template.memoryMb * 1024 * 1024;
   const config = {
     Image: imageOf(spec, settings),
     User: `${settings.uid}:${settings.uid}`,
@@ -72,11 +80,7 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
       Privileged: false,
       IpcMode: "private",
       CgroupnsMode: "private",
-      Memory: memory,
-      // Equal to Memory: no swap.
-      MemorySwap: memory,
-      NanoCpus: Math.round(template.cpus * 1e9),
-      CpuShares: cpuShares(template.cpus),
+      ...liveLimits(template),
       PidsLimit: template.pids,
       ShmSize: 64 * 1024 * 1024,
       Ulimits: [

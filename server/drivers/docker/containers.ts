@@ -1,7 +1,7 @@
-import { AppError, type SandboxId } from "@berth/contract";
+import { AppError, type SandboxId, type Template } from "@berth/contract";
 import type { Log } from "../../log.ts";
 import type { SandboxStats } from "../driver.ts";
-import { containerName, LABEL, VOLUME_KINDS, volumeName, type ContainerConfig } from "./container.ts";
+import { containerName, LABEL, liveLimits, VOLUME_KINDS, volumeName, type ContainerConfig } from "./container.ts";
 import { messageOf, type Engine } from "./engine.ts";
 import { createPuller } from "./pull.ts";
 
@@ -28,6 +28,9 @@ export interface Containers {
   remove(id: SandboxId, signal: AbortSignal): Promise<void>;
   removeVolumes(id: SandboxId, signal: AbortSignal): Promise<void>;
   stats(id: SandboxId, signal: AbortSignal): Promise<SandboxStats>;
+  // See DriverLiveLimits.
+  changeLimits(id: SandboxId, limits: Pick<Template, "cpus" | "memoryMb">, signal: AbortSignal): Promise<void>;
+  heldMemoryBytes(id: SandboxId, signal: AbortSignal): Promise<number>;
 }
 
 interface Inspected {
@@ -61,6 +64,13 @@ export function createContainers({ engine, installation, log }: { engine: Engine
     }
     if (status === 404) throw failure("image", body);
     return body as InspectedImage;
+  }
+
+  // undefined if the container does not run.
+  async function engineStats(id: SandboxId, signal: AbortSignal): Promise<EngineStats | undefined> {
+    const query = { stream: "false", "one-shot": "true" };
+    const { status, body } = await engine.call({ method: "GET", path: pathOf(id, "/stats"), query, accept: [404, 409], signal });
+    return status === 200 ? (body as EngineStats) : undefined;
   }
 
   async function lastOutput(id: SandboxId, signal: AbortSignal): Promise<string> {
@@ -151,9 +161,18 @@ export function createContainers({ engine, installation, log }: { engine: Engine
     },
 
     async stats(id, signal) {
-      const query = { stream: "false", "one-shot": "true" };
-      const { status, body } = await engine.call({ method: "GET", path: pathOf(id, "/stats"), query, accept: [404, 409], signal });
-      return status === 200 ? readStats(body as EngineStats) : { memoryBytes: 0, cpuMs: 0, pids: 0, diskBytes: null };
+      const stats = await engineStats(id, signal);
+      return stats ? readStats(stats) : { memoryBytes: 0, cpuMs: 0, pids: 0, diskBytes: null };
+    },
+
+    async changeLimits(id, limits, signal) {
+      await engine.call({ method: "POST", path: pathOf(id, "/update"), body: liveLimits(limits), accept: [404], signal });
+    },
+
+    async heldMemoryBytes(id, signal) {
+      const { usage = 0, stats = {} } = (await engineStats(id, signal))?.memory_stats ?? {};
+      const files = (stats.total_inactive_file ?? stats.inactive_file ?? 0) + (stats.total_active_file ?? stats.active_file ?? 0);
+      return Math.max(0, usage - files);
     },
   };
 }
@@ -162,7 +181,10 @@ const failure = (action: string, body: unknown) =>
   new AppError("sandbox_failed", { cause: new Error(`docker: ${action}: ${messageOf(body)}`) });
 
 interface EngineStats {
-  memory_stats?: { usage?: number; stats?: { inactive_file?: number; total_inactive_file?: number } };
+  memory_stats?: {
+    usage?: number;
+    stats?: { inactive_file?: number; total_inactive_file?: number; active_file?: number; total_active_file?: number };
+  };
   cpu_stats?: { cpu_usage?: { total_usage?: number } };
   pids_stats?: { current?: number };
 }

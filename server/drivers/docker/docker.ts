@@ -178,6 +178,10 @@ export function createDockerDriver(options: DockerOptions): Driver {
       }),
 
     stats: (id, signal) => containers.stats(id, signal),
+    liveLimits: {
+      change: (id, limits, signal) => operation(id, signal, () => containers.changeLimits(id, limits, signal)),
+      heldMemoryBytes: (id, signal) => withDriverErrors(signal, () => containers.heldMemoryBytes(id, signal)),
+    },
     images: { fetch: (name, signal) => withDriverErrors(signal, () => containers.fetchImage(name, signal)) },
     // Only mounts of this server limit their size. The Engine does not say what each sandbox has in memory.
     ...(boundDisks && {

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Template } from "@berth/contract";
-import { cpuShares } from "../host/isolation/cpu-shares.ts";
+import { CPU_PERIOD_US, cpuQuotaUs, cpuShares } from "../host/isolation/cpu-shares.ts";
 import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "../host/isolation/host-limits.ts";
 import type { BundleVolume } from "./filesystem/attach-volumes.ts";
 import { VOLUME_PARENTS } from "./filesystem/unrestricted-mounts.ts";
@@ -32,7 +32,6 @@ export interface BundleOptions {
 }
 
 const MiB = 1024 * 1024;
-const CPU_PERIOD_US = 100_000;
 const OOM_SCORE = 200;
 
 // The config.json of the OCI runtime. This file and seccomp.ts contain all isolation of a sandbox.
@@ -76,7 +75,7 @@ export function bundleConfig(options: BundleOptions) {
         devices: [{ allow: false, access: "rwm" }],
         memory: { limit: template.memoryMb * MiB, swap: template.memoryMb * MiB },
         cpu: {
-          quota: Math.max(1000, Math.round(template.cpus * CPU_PERIOD_US)),
+          quota: cpuQuotaUs(template.cpus),
           period: CPU_PERIOD_US,
           shares: cpuShares(template.cpus),
         },

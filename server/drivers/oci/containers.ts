@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
+import { AppError, isSandboxId, type SandboxId, type SnapshotId, type Template } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import type { SandboxCondition, SandboxSpec, SandboxStats, TakenSnapshot } from "../driver.ts";
@@ -17,7 +17,7 @@ import { createCpuPriorities } from "./cgroups/cpu-priorities.ts";
 import { closeControlFolder, controlFolderOf } from "./filesystem/control-folder.ts";
 import { createRemovals } from "./filesystem/removals.ts";
 import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
-import { launchContainer, pidFileOf } from "./launch.ts";
+import { launchContainer, pidFileOf, socketBufferBytes } from "./launch.ts";
 import { kindOf } from "./runtime/runtime-kinds.ts";
 import { createRuntime } from "./runtime/runtime.ts";
 import { createUserIds } from "./users/user-ids.ts";
@@ -55,6 +55,9 @@ export interface Containers extends AsyncDisposable {
   stats(id: SandboxId): SandboxStats;
   // Must be called periodically. See CpuPriorities.
   updateCpuPriorities(): Promise<void>;
+  // See DriverLiveLimits.
+  changeLimits(id: SandboxId, limits: Pick<Template, "cpus" | "memoryMb">): void;
+  heldMemoryBytes(id: SandboxId): number;
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
   readonly namedVolumes: NamedVolumes;
 }
@@ -245,6 +248,13 @@ export function createContainers(options: ContainersOptions): Containers {
     },
 
     stats: (id) => ({ ...cgroups.stats(id), diskBytes: disks.usedBytes(folderOf(id)) }),
+    changeLimits(id, limits) {
+      if (!isAlive(id)) return;
+      cgroups.setLimits(id, { cpus: limits.cpus, memoryBytes: limits.memoryMb * 1024 * 1024 });
+      priorities.forgetWeight(id);
+      if (!kind.opaque) cgroups.limitSocketBuffers(id, socketBufferBytes(limits));
+    },
+    heldMemoryBytes: (id) => (isAlive(id) ? cgroups.heldMemoryBytes(id) : 0),
     updateCpuPriorities: () => priorities.update(),
     dial,
     namedVolumes,

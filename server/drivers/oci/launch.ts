@@ -52,6 +52,8 @@ const DAEMON_ENV = {
 // of which is about a tenth of the machine's memory.
 const SOCKET_BUFFERS_SHARE = 32;
 
+export const socketBufferBytes = ({ memoryMb }: Pick<Template, "memoryMb">): number => (memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE;
+
 export const pidFileOf = (folder: string) => join(folder, "init.pid");
 
 // Opens the sandbox's disk, writes its bundle, and starts the container. Resolves when the container runs, which is before its
@@ -93,7 +95,7 @@ export async function launchContainer(
     env: { ...DAEMON_ENV, BERTH_TOKEN_HASH: tokenHash },
   });
   writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
-  if (!kind.opaque) cgroups.limitSocketBuffers(id, (template.memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE);
+  if (!kind.opaque) cgroups.limitSocketBuffers(id, socketBufferBytes(template));
   const devices = [disks.deviceOf(folder), ...namedVolumes.devicesIn(folder)].filter((device) => device !== undefined);
   const bypasses = Promise.all(devices.map(bypassPageCache));
   try {

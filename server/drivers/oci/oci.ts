@@ -164,6 +164,10 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       flush: (id, signal) => withDriverErrors(signal, () => containers.flush(id, signal)),
     }),
     stats: async (id) => containers.stats(id),
+    liveLimits: {
+      change: (id, limits, signal) => operation(id, signal, async () => containers.changeLimits(id, limits)),
+      heldMemoryBytes: async (id) => containers.heldMemoryBytes(id),
+    },
     volumes: containers.namedVolumes,
     dial: containers.dial,
     // Sandboxes outlive the server, but the remains of destroyed ones should not.

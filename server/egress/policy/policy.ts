@@ -1,14 +1,32 @@
-import type { EgressPolicy } from "@berth/contract";
+import type { EgressPolicy, EgressRule } from "@berth/contract";
 import { isPublicAddress } from "../../network/public-address.ts";
-import { OPEN_PORTS, splitPort } from "../../egress-hosts.ts";
+import { describeEntry, isRestricted, OPEN_PORTS, ruleOf, splitPort, type HostEntry } from "../../egress-hosts.ts";
+import { matchesPath } from "../../egress-paths.ts";
 import type { Allowances } from "./allowances.ts";
 import type { Target } from "./target.ts";
 
-// The reason to refuse a target before its name is resolved, as a phrase for the user, or undefined.
-export function refuseTarget(policy: EgressPolicy, allowances: Allowances, target: Target): string | undefined {
+// A plain request that the proxy forwards. `path` is the one that it sends, without the query.
+export interface PlainRequest {
+  method: string;
+  path: string;
+  headers: Readonly<Record<string, unknown>>;
+}
+
+// The reason to refuse a target before its name is resolved, as a phrase for the user, or undefined. Without a request it is a tunnel,
+// whose content the proxy does not see.
+export function refuseTarget(
+  policy: EgressPolicy,
+  allowances: Allowances,
+  target: Target,
+  request: PlainRequest | null,
+): string | undefined {
   if (policy.policy === "none") return "this sandbox has no network access";
-  if (policy.policy === "hosts" && patternsFor(policy.hosts, target).length === 0)
-    return `${target.host} is not an allowed host of this sandbox's template`;
+  if (policy.policy === "hosts") {
+    const rules = rulesFor(policy.hosts, target);
+    if (rules.length === 0) return `${target.host} is not an allowed host of this sandbox`;
+    const reason = rules.every(isRestricted) ? refuseRequest(rules, target, request) : undefined;
+    if (reason !== undefined) return reason;
+  }
   return isPortOpen(policy, target) || allowances.mayOpenPort(target) ? undefined : closedPort(target);
 }
 
@@ -31,18 +49,32 @@ export function permittedAddresses(
 // The rule that allowed a connection to this address, for the egress log.
 export function allowingRule(policy: EgressPolicy, target: Target, address: string): string {
   if (!isPortOpen(policy, target) || !isPublicAddress(address)) return "BERTH_EGRESS_ALLOW";
-  return (policy.policy === "hosts" && patternsFor(policy.hosts, target)[0]) || policy.policy;
+  const rule = policy.policy === "hosts" ? rulesFor(policy.hosts, target)[0] : undefined;
+  return rule ? describeEntry(rule) : policy.policy;
 }
 
 const closedPort = ({ port }: Target) => `port ${port} is not allowed, unless the operator names it in BERTH_EGRESS_ALLOW`;
 
+// Servers and frameworks take the method or the path from these instead of the request line.
+const OVERRIDES = ["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"];
+
+function refuseRequest(rules: readonly EgressRule[], { host }: Target, request: PlainRequest | null): string | undefined {
+  if (!request) return `${host} is allowed only by plain HTTP, because its rule names methods or paths`;
+  const override = OVERRIDES.find((name) => request.headers[name] !== undefined);
+  if (override !== undefined) return `the header ${override} is not allowed for ${host}, because its rule names methods or paths`;
+  return rules.some((rule) => allowsRequest(rule, request)) ? undefined : `this method or path is not allowed for ${host}`;
+}
+
+const allowsRequest = ({ methods, paths }: EgressRule, { method, path }: PlainRequest): boolean =>
+  (!methods || methods.includes(method)) && (!paths || paths.some((pattern) => matchesPath(pattern, path)));
+
 // Whether the port is open for every address that the policy permits. A host pattern of the template opens the port it names.
 function isPortOpen(policy: EgressPolicy, target: Target): boolean {
   if (OPEN_PORTS.has(target.port)) return true;
-  return policy.policy === "hosts" && patternsFor(policy.hosts, target).some((pattern) => splitPort(pattern).port !== undefined);
+  return policy.policy === "hosts" && rulesFor(policy.hosts, target).some(({ host }) => splitPort(host).port !== undefined);
 }
 
-const patternsFor = (hosts: readonly string[], target: Target) => hosts.filter((pattern) => matchesHost(pattern, target));
+const rulesFor = (hosts: readonly HostEntry[], target: Target) => hosts.map(ruleOf).filter(({ host }) => matchesHost(host, target));
 
 // Patterns are `example.com` and `*.example.com` (subdomains only), both with an optional `:port`.
 function matchesHost(pattern: string, target: Target): boolean {

@@ -13,6 +13,9 @@ export function parseAuthority(authority: string): Target | undefined {
 }
 
 export interface AbsoluteTarget extends Target {
+  // Without dot segments.
+  pathname: string;
+  // With the query.
   path: string;
   // The value of the Host header.
   authority: string;
@@ -23,7 +26,7 @@ export function parseAbsolute(url: string): AbsoluteTarget | undefined {
   if (!/^http:\/\//i.test(url) || !URL.canParse(url)) return undefined;
   const { hostname, port, pathname, search, host } = new URL(url);
   const target = asTarget(hostname.replace(/^\[|\]$/g, ""), port === "" ? 80 : Number(port));
-  return target && { ...target, path: `${pathname}${search}`, authority: host };
+  return target && { ...target, pathname, path: `${pathname}${search}`, authority: host };
 }
 
 function asTarget(name: string, port: number): Target | undefined {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { EgressPolicy } from "@berth/contract";
 import type { Duplex } from "node:stream";
 import { endSocket } from "../../bounded-io/end-socket.ts";
 import type { ConnectionBoundary, CoverableStream } from "../../faults/connection-boundary.ts";
@@ -8,12 +9,22 @@ import { sendRefusal } from "../../forwarding/send-refusal.ts";
 import { dialTarget, type DialOptions, type Refusal } from "./dial-target.ts";
 import type { FloodLimit } from "../limits/flood-limit.ts";
 import { forwardRequest, refusalBytes } from "./forward.ts";
-import { relayTunnel } from "./relay-tunnel.ts";
-import { refuseTarget } from "../policy/policy.ts";
+import { checkTunnel, TLS_ALERT } from "./check-tunnel.ts";
+import { relayOneWay, relayTunnel } from "./relay-tunnel.ts";
+import { permittedAddresses, refuseTarget, type PlainRequest } from "../policy/policy.ts";
 import type { Target } from "../policy/target.ts";
 import { parseAbsolute, parseAuthority } from "../policy/target.ts";
 
-export interface EgressProxyOptions extends DialOptions {
+export interface EgressProxy {
+  // Does not listen.
+  server: Server;
+  // Closes the connections to the outside that the policy does not allow any more.
+  closeForbidden(): void;
+}
+
+export interface EgressProxyOptions extends Omit<DialOptions, "policy"> {
+  // The policy now. Every request and every tunnel is checked when it begins.
+  policy: () => EgressPolicy;
   flood: FloodLimit;
   boundaryOf: (socket: CoverableStream) => ConnectionBoundary;
   // Handles requests to the server itself. False: they are not for a relay.
@@ -23,6 +34,7 @@ export interface EgressProxyOptions extends DialOptions {
   // The policy allows it, but there is no connection.
   onUnreachable: (target: Target, reason: string) => void;
   idleTimeoutMs: number;
+  // Also for the first message of a tunnel whose name is checked.
   headersTimeoutMs: number;
   maxConnections: number;
   // Returns one of the slots for outgoing connections, which all sandboxes share, or null if this sandbox has its share.
@@ -34,7 +46,7 @@ const MAX_HEADER_BYTES = 32 * 1024;
 const CHECKS_PER_TIMEOUT = 4;
 
 // The proxy of one sandbox: CONNECT for tunnels, absolute-form requests for plain HTTP. It does not listen yet.
-export function createEgressProxy(options: EgressProxyOptions): Server {
+export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
   const {
     policy,
     flood,
@@ -65,27 +77,48 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
   flood.onExceeded(() => server.closeAllConnections());
   const served = new WeakSet<Duplex>();
   const refused = new WeakSet<Duplex>();
+  const connections = new Map<Socket, Asked>();
 
   // The checks that need no name resolution.
-  function check<Asked extends Target>(target: Asked | undefined): Asked | Refusal {
+  function check(target: Target | undefined, request: PlainRequest | null): Asked | Refusal {
     if (!target) return refuse(undefined, "the request needs a host and a port");
-    const reason = refuseTarget(policy, allowances, target);
-    return reason === undefined ? target : refuse(target, reason);
+    const reason = refuseTarget(policy(), allowances, target, request);
+    return reason === undefined ? { target, request } : refuse(target, reason);
   }
 
-  async function openConnection(target: Target, caller: Duplex | ServerResponse, boundary: ConnectionBoundary): Promise<Socket | Refusal> {
+  // Why an open connection would be refused now.
+  function refuseOpen({ target, request }: Asked, { remoteAddress = "" }: Socket): string | undefined {
+    const reason = refuseTarget(policy(), allowances, target, request);
+    if (reason !== undefined) return reason;
+    const permitted = permittedAddresses(policy(), allowances, target, [remoteAddress]);
+    return typeof permitted === "string" ? permitted : undefined;
+  }
+
+  async function openConnection(asked: Asked, caller: Duplex | ServerResponse, boundary: ConnectionBoundary): Promise<Socket | Refusal> {
+    const { target } = asked;
     const slot = takeConnectionSlot();
     if (!slot) return fail(target, { status: 503, reason: "too many connections are open" });
     const gone = new AbortController();
     const leave = () => gone.abort();
     caller.once("close", leave);
-    const outer = await dialTarget(target, options, gone.signal);
+    const before = policy();
+    const outer = await dialTarget(target, { ...options, policy: before }, gone.signal);
     caller.off("close", leave);
     if (isRefusal(outer)) {
       slot[Symbol.dispose]();
       return outer.status === 403 ? refuse(target, outer.reason) : fail(target, outer);
     }
-    outer.once("close", () => slot[Symbol.dispose]());
+    connections.set(outer, asked);
+    outer.once("close", () => {
+      connections.delete(outer);
+      slot[Symbol.dispose]();
+    });
+    // The policy may have changed in the meantime.
+    const reason = policy() === before ? undefined : refuseOpen(asked, outer);
+    if (reason !== undefined) {
+      outer.on("error", () => {}).destroy();
+      return refuse(target, reason);
+    }
     boundary.cover(outer);
     onAllowed(target, outer);
     outer.setTimeout(idleTimeoutMs, () => outer.destroy());
@@ -105,13 +138,32 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
 
   async function tunnel(request: IncomingMessage, inner: Duplex, head: Buffer, boundary: ConnectionBoundary): Promise<void> {
     inner.on("error", () => inner.destroy());
-    const target = check(parseAuthority(request.url ?? ""));
-    const outer = isRefusal(target) ? target : await openConnection(target, inner, boundary);
+    const asked = check(parseAuthority(request.url ?? ""), null);
+    if (isRefusal(asked)) return endSocket(inner, refusalBytes(asked));
+    const outer = await openConnection(asked, inner, boundary);
     if (isRefusal(outer)) return endSocket(inner, refusalBytes(outer));
     if (inner.destroyed) return void outer.destroy();
     inner.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    if (policy().policy === "hosts") return relayChecked(asked.target, inner, outer, head);
     if (head.length > 0) outer.write(head);
     relayTunnel(inner, outer);
+  }
+
+  // The server may speak first. What the sandbox sends waits until its name is checked.
+  function relayChecked(target: Target, inner: Duplex, outer: Socket, head: Buffer): void {
+    relayOneWay(outer, inner);
+    inner.once("close", () => void (inner.readableEnded || outer.destroy()));
+    checkTunnel(inner, target, { head, timeoutMs: headersTimeoutMs }, (outcome) => {
+      if ("reason" in outcome) {
+        refuse(target, outcome.reason);
+        outer.unpipe(inner);
+        outer.destroy();
+        return endSocket(inner, outcome.isTls ? TLS_ALERT : refusalBytes({ status: 403, reason: outcome.reason }));
+      }
+      for (const bytes of outcome.sent) outer.write(bytes);
+      if (inner.readableEnded) outer.end();
+      else relayOneWay(inner, outer);
+    });
   }
 
   async function forward(request: IncomingMessage, response: ServerResponse, boundary: ConnectionBoundary): Promise<void> {
@@ -120,9 +172,11 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
       if (onRelay?.(request, response)) return;
       return refuseRequest(request, response, { status: 404, reason: "this is the egress proxy of a sandbox, not a web server" });
     }
-    const target = check(parseAbsolute(url));
-    if (isRefusal(target)) return refuseRequest(request, response, target);
-    const outer = await openConnection(target, response, boundary);
+    const target = parseAbsolute(url);
+    const plain = target && { method: request.method ?? "", path: target.pathname, headers: request.headers };
+    const asked = check(target, plain ?? null);
+    if (isRefusal(asked) || !target) return refuseRequest(request, response, asked as Refusal);
+    const outer = await openConnection(asked, response, boundary);
     if (isRefusal(outer)) return refuseRequest(request, response, outer);
     if (response.destroyed) return void outer.destroy();
     await forwardRequest({ request, response, target, outer, boundary });
@@ -160,7 +214,18 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
   // Unknown expectations are ignored, as RFC 9110 allows.
   server.on("checkExpectation", serve);
   server.on("clientError", (_error, socket) => socket.destroy());
-  return server;
+  return {
+    server,
+    closeForbidden() {
+      for (const [outer, asked] of connections) if (refuseOpen(asked, outer) !== undefined) outer.destroy();
+    },
+  };
+}
+
+// What a sandbox asked for: a request, or null for a tunnel.
+interface Asked {
+  target: Target;
+  request: PlainRequest | null;
 }
 
 const isRefusal = (outcome: object): outcome is Refusal => "reason" in outcome;

@@ -52,6 +52,12 @@ export interface SandboxProxy {
   flood: FloodLimit;
   // Serves a connection when it is the sandbox's turn.
   serve(socket: Socket): void;
+  // Applies to everything that begins from now on, and closes open connections that it forbids if asked to.
+  change(policy: EgressPolicy, options: PolicyChange): void;
+}
+
+export interface PolicyChange {
+  closeConnections: boolean;
 }
 
 const LOGGED_REFUSALS = { capacity: 30, fillMs: MINUTE };
@@ -75,7 +81,8 @@ export function createProxyFactory(
   const outside = createFairShare<SandboxId>({ total: maxOutside, maxPerHolder: maxConnections });
   const queries = createFairShare<SandboxId>({ total: MAX_QUERIES, maxPerHolder: MAX_QUERIES_PER_SANDBOX });
   const turns = createFairTurns({ maxWaitingPerHolder: maxConnections });
-  return (sandboxId, policy) => {
+  return (sandboxId, firstPolicy) => {
+    let policy = firstPolicy;
     const logRefusal = createRefusalLog(log, sandboxId, nowMs);
     const caller: RelayCaller = {
       sandboxId,
@@ -86,8 +93,8 @@ export function createProxyFactory(
       note: (visit) => traffic.note(sandboxId, visit),
     };
     const flood = createFloodLimit({ maxPerSecond, restMs, nowMs });
-    const proxy = createEgressProxy({
-      policy,
+    const { server: proxy, closeForbidden } = createEgressProxy({
+      policy: () => policy,
       flood,
       boundaryOf: createConnectionBoundaries({ log, connection: "egress", fields: { sandboxId } }),
       allowances,
@@ -115,7 +122,15 @@ export function createProxyFactory(
       if (!hasTurn) socket.destroy();
     };
     const serve = (socket: Socket) => pace.start(() => takeTurn(socket));
-    return { proxy, flood, serve };
+    return {
+      proxy,
+      flood,
+      serve,
+      change(changed, { closeConnections }) {
+        policy = changed;
+        if (closeConnections) closeForbidden();
+      },
+    };
   };
 }
 
@@ -123,6 +138,7 @@ export function createProxyFactory(
 function createRefusalLog(log: Log, sandboxId: SandboxId, nowMs: () => number) {
   const bucket = createTokenBucket(LOGGED_REFUSALS, nowMs);
   return (target: Target | undefined, reason: string) => {
-    if (takeToken(bucket())) log.warn("egress.refused", { sandboxId, ...target, reason });
+    // Not the path, which may contain secrets.
+    if (takeToken(bucket())) log.warn("egress.refused", { sandboxId, host: target?.host, port: target?.port, reason });
   };
 }

@@ -5,13 +5,13 @@ import type { Duplex } from "node:stream";
 // `pipeline` of node:stream does the same, but closing a tunnel takes it a fifth of a millisecond, and a sandbox can close
 // hundreds at once.
 export function relayTunnel(inner: Duplex, outer: Duplex): void {
-  for (const [from, to] of [
-    [inner, outer],
-    [outer, inner],
-  ] as const) {
-    from.pipe(to);
-    from.once("close", () => void (hasEndedCleanly(from) || to.destroy()));
-  }
+  relayOneWay(inner, outer);
+  relayOneWay(outer, inner);
+}
+
+export function relayOneWay(from: Duplex, to: Duplex): void {
+  from.pipe(to);
+  from.once("close", () => void (hasEndedCleanly(from) || to.destroy()));
 }
 
 // Then the other socket has received an end, and may still be sending the last bytes.

@@ -65,7 +65,10 @@ export function useTestEgress() {
   function tunnel(authority: string, sandboxId = id): Promise<{ status: number | undefined; socket: Socket }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; socket: Socket }>();
     const outgoing = request({ socketPath: socketPath(sandboxId), method: "CONNECT", path: authority, agent: false });
-    outgoing.on("connect", (response, socket) => resolve({ status: response.statusCode, socket }));
+    outgoing.on("connect", (response, socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve({ status: response.statusCode, socket });
+    });
     outgoing.on("error", reject).end();
     return promise;
   }

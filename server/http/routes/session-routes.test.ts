@@ -123,13 +123,38 @@ describe("the session routes", () => {
   test("a PATCH of fields that are fixed at create is refused, and nothing else of it happens", async () => {
     const { sessionId } = await create();
     const patch = (body: unknown) => app.call("PATCH", `/api/b2b/sessions/${sessionId}`, { body });
-    for (const field of ["egress", "resources", "envVars", "template", "externalUserId", "autoStartAgent", "volumes"])
+    for (const field of ["envVars", "template", "externalUserId", "autoStartAgent", "volumes"])
       expect(await patch({ metadata: { a: "b" }, [field]: { policy: "none" } })).toMatchObject({
         status: 400,
         json: { details: [{ field }] },
       });
-    expect((await patch({ egress: null, resources: null, unknown: 1 })).status).toBe(200);
+    expect((await patch({ envVars: null, template: null, unknown: 1 })).status).toBe(200);
     expect((await app.call("GET", `/api/b2b/sessions/${sessionId}?expand=details`)).json).toMatchObject({ metadata: {} });
+  });
+
+  test("a PATCH changes egress and resources within what the template allows, and null is back to the template", async () => {
+    const { sessionId } = await create();
+    const patch = (body: unknown) => app.call("PATCH", `/api/b2b/sessions/${sessionId}?expand=details`, { body });
+    const rules = [{ host: "a.org", methods: ["GET"], paths: ["/v1/*"] }, "b.org"];
+    const egress = { policy: "hosts", hosts: rules };
+    expect((await patch({ egress, closeConnections: true })).json).toMatchObject({ egress, resources: null });
+    expect((await patch({ egress: null })).json).toMatchObject({ egress: null });
+    for (const [body, field] of [
+      [{ egress: { policy: "hosts", hosts: ["a.org:25"] } }, "egress.hosts.0"],
+      [{ egress: { policy: "hosts", hosts: [{ host: "a.org", paths: ["/a/../b"] }] } }, "egress.hosts.0"],
+      [{ egress: { policy: "hosts", hosts: [{ host: "a.org", methods: [] }] } }, "egress.hosts.0.methods"],
+      [{ egress: { policy: "none", ports: [1] } }, "egress"],
+      [{ closeConnections: true }, "closeConnections"],
+      [{ resources: { memoryMb: 4096 } }, "resources.memoryMb"],
+      [{ resources: { diskMb: 20_480 } }, "resources.diskMb"],
+    ] as const)
+      expect(await patch({ metadata: { a: "b" }, ...body })).toMatchObject({
+        status: 400,
+        json: { details: expect.arrayContaining([expect.objectContaining({ field })]) as unknown },
+      });
+    expect((await app.call("GET", `/api/b2b/sessions/${sessionId}?expand=details`)).json).toMatchObject({ metadata: {} });
+    const other = await app.call("PATCH", `/api/b2b/sessions/ses_${"0".repeat(26)}`, { body: { egress: { policy: "none" } } });
+    expect(other.status).toBe(404);
   });
 
   test("routes without a body ignore whatever is sent", async () => {

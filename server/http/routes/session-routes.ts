@@ -23,6 +23,7 @@ import { encodeCursor, parseExpand, parseList, parseWait, type Query } from "../
 import { forkSessions, type RunPart } from "./fork-sessions.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { readEgressLog } from "../session-format/egress-log.ts";
+import { findChangeFaults } from "../session-format/rule-requests.ts";
 import { filesFrom, parseCreate, parseLaunch, parseResume, parseUpdate } from "../session-format/session-requests.ts";
 import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "../session-format/session-view.ts";
 
@@ -135,7 +136,11 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
 
   addRoute(app, "updateSession", async (request) => {
     const format = parseExpand(request.query as Query);
-    const change = parseUpdate(parseRequiredBody(request, UpdateSession));
+    const body = parseRequiredBody(request, UpdateSession);
+    const limited = LIMIT_FIELDS.some((field) => body[field] !== undefined)
+      ? await sessions.get(partnerIdOf(request), idOf(request))
+      : null;
+    const change = parseUpdate(body, (update) => (limited ? findChangeFaults(templates.get(limited.template), limited, update) : []));
     const options = recordChange(request, "session.update");
     const session = await sessions.update(partnerIdOf(request), idOf(request), change, options);
     await servers.learn([session]);
@@ -186,6 +191,9 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     }),
   );
 }
+
+// The changes that depend on the template of the session.
+const LIMIT_FIELDS = ["resources", "egress", "closeConnections"] as const;
 
 function disconnected({ raw }: FastifyRequest): AbortSignal {
   const gone = new AbortController();

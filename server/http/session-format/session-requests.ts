@@ -94,8 +94,10 @@ export function parseLaunch(body: JsonObject | undefined): IssueLaunchUrl {
   return { ...(role !== undefined && { role }), ...(displayName !== undefined && { displayName }) };
 }
 
-export function parseUpdate(body: JsonObject): SessionChange {
-  requireNoFaults([...findUpdateFaults(body), ...findFixedFields(body)]);
+// `findMore` finds faults of a body that the schema allows.
+export function parseUpdate(body: JsonObject, findMore: (update: UpdateSession) => FieldFault[] = () => []): SessionChange {
+  const faults = [...findUpdateFaults(body), ...findFixedFields(body)];
+  requireNoFaults(faults.length > 0 ? faults : findMore(body as UpdateSession));
   const { timeoutMs, idleTimeoutMs, metadata, source, relays } = body as UpdateSession;
   return {
     ...(timeoutMs !== undefined && { timeoutMs }),

@@ -1,3 +1,4 @@
+import { isHarmlessPath } from "../../harmless-path.ts";
 import { RelayRefusal } from "./relay-refusal.ts";
 
 // Where a request of a sandbox goes.
@@ -26,32 +27,7 @@ export function relayTarget(upstream: string, method: string | undefined, rest: 
 export function isBelow(url: URL, base: URL): boolean {
   const folder = base.pathname.replace(/\/+$/, "");
   if (url.pathname !== folder && !url.pathname.startsWith(`${folder}/`)) return false;
-  return url.pathname.split("/").every(isHarmless);
-}
-
-// Servers differ in how they read a part of a path: some decode it more than once, take `\\` for `/`, end it at a NUL or ignore
-// parameters after `;`. None of these readings may lead out of the folder.
-function isHarmless(part: string): boolean {
-  let text = part;
-  for (let round = 0; round < MAX_DECODINGS; round++) {
-    if (/\p{Cc}/u.test(text) || text.split(/[/\\]/).some((name) => /^\.\.?$/.test(name.split(";")[0]!.trim()))) return false;
-    const decoded = decode(text);
-    if (decoded === text) return true;
-    // A sign of percent that encodes nothing is text, unless the sandbox sent it as it is.
-    if (decoded === null) return round > 0;
-    text = decoded;
-  }
-  return false;
-}
-
-const MAX_DECODINGS = 4;
-
-function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
+  return isHarmlessPath(url.pathname);
 }
 
 const leadsElsewhere = () => new RelayRefusal(403, "The address is not below the address of this relay.");

@@ -65,7 +65,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     ...deps,
     driver: hibernateOnPause(driver),
     // Only a server has egress, relays and samples of usage.
-    egress: { open: async () => {}, close: async () => {} },
+    egress: { open: async () => {}, change: async () => {}, close: async () => {} },
     meter: { measureLast: async () => {} },
     modelEnv: () => ({}),
     relayAccess: () => ({ env: {}, gitConfig: [] }),

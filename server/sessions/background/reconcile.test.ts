@@ -119,7 +119,10 @@ test("an abandoned create is undone: neither a row nor a sandbox remains", async
 
 test("a sandbox without a row is stopped and kept, and its egress is closed; it is deleted when its time is over, not before", async () => {
   const closed: string[] = [];
-  services = await openTestSessions({ rules: TWO_DAYS, egress: { open: async () => {}, close: async (id) => void closed.push(id) } });
+  services = await openTestSessions({
+    rules: TWO_DAYS,
+    egress: { open: async () => {}, change: async () => {}, close: async (id) => void closed.push(id) },
+  });
   const { store, driver, reconcile, clock } = services;
   const session = await services.sessions.create(services.acme, aRequest());
   const { sandboxId } = session;

@@ -58,8 +58,8 @@ export interface StepActionsDeps extends StartRequestsDeps {
 export interface SandboxEgress {
   open(sandboxId: SandboxId, template: Template): Promise<void>;
   close(sandboxId: SandboxId): Promise<void>;
-  // Applies another policy to a sandbox that runs.
-  change?(sandboxId: SandboxId, template: Template): Promise<void>;
+  // Applies another policy to a sandbox that runs, and closes open connections that it forbids if asked to.
+  change(sandboxId: SandboxId, template: Template, options: { closeConnections: boolean }): Promise<void>;
   // Identifies the sandbox to an egress proxy that it reaches over the network. Absent for sandboxes with a socket of their own.
   issueToken?(holder: { sandboxId: SandboxId; template: string; hasOwnPolicy?: boolean }): string;
 }

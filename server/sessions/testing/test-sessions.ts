@@ -47,7 +47,7 @@ export async function openTestSessions(
     store,
     driver,
     links,
-    egress: { open: async () => {}, close: async () => {} },
+    egress: { open: async () => {}, change: async () => {}, close: async () => {} },
     meter: { measureLast: async () => {} },
     templates: loadTemplates(undefined),
     modelEnv: () => ({}),

@@ -25,6 +25,7 @@ import { up as modelReservations } from "./0022-model-reservations.ts";
 import { up as openingNames } from "./0023-opening-names.ts";
 import { up as runs } from "./0024-runs.ts";
 import { up as sessionTokens } from "./0025-session-tokens.ts";
+import { up as liveLimits } from "./0026-live-limits.ts";
 
 export interface Migration {
   name: string;
@@ -59,4 +60,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "opening-names", up: openingNames },
   { name: "runs", up: runs },
   { name: "session-tokens", up: sessionTokens },
+  { name: "live-limits", up: liveLimits },
 ];

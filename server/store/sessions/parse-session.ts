@@ -97,6 +97,8 @@ const ownedOf = (row: SessionRow) => ({
   setupState: row.setup_state,
   stopReason: row.stop_reason as StopReason | null,
   countedFromMs: row.counted_from,
+  limitsVersion: row.limits_version,
+  egressClosedVersion: row.egress_closed_version,
   ...parseRules(row),
 });
 

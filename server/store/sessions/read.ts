@@ -141,7 +141,7 @@ export async function ownedAmong(db: Db, sandboxIds: readonly SandboxId[]): Prom
 
 // The daemon starts programs before a create or resume is done, and they run until a pause is done.
 const ACTIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "rebuilding", "resuming"];
-const IDS_PER_QUERY = 500;
+export const IDS_PER_QUERY = 500;
 
 // True unless the session of this sandbox is destroyed or never existed.
 export async function isSandboxOwned(db: Db, sandboxId: SandboxId): Promise<boolean> {

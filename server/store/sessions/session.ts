@@ -47,6 +47,9 @@ interface Sandbox {
 }
 
 interface Owned extends SessionRules {
+  // The number of the last change of `resources` or `egress` after the create, and of the last one that closed open connections.
+  limitsVersion: number;
+  egressClosedVersion: number;
   partnerId: string;
   externalUserId: string;
   // A JSON object of strings, as it is stored.

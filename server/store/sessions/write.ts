@@ -1,5 +1,5 @@
 import { sql, type Insertable, type UpdateObject } from "kysely";
-import type { EgressPolicy, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
+import type { EgressPolicy, Resources, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
 import type { Engine } from "../open.ts";
 import type { Db, SessionsTable, Tables } from "../schema.ts";
 import { idleColumns } from "./idle.ts";
@@ -52,7 +52,11 @@ export interface SessionChanges {
   onTimeout?: TimeoutAction;
   extendUntilMs?: number | null;
   metadata?: Record<string, string>;
-  egress?: EgressPolicy;
+  resources?: Resources | null;
+  egress?: EgressPolicy | null;
+  // Written with `resources` and `egress`.
+  limitsVersion?: number;
+  egressClosedVersion?: number;
   // Counts all timeouts from a time, as the row has them when it is written. A session with a shorter timeout than `warningMs` is not
   // warned.
   timeoutsFrom?: { startMs: number; warningMs: number };
@@ -76,6 +80,7 @@ type Seen = Pick<Session, "id" | "state" | "generation"> & {
   countedFromMs?: number | null;
   setupState?: SetupState | null;
   sealedRelays?: string | null;
+  limitsVersion?: number;
 };
 
 export async function insertSession(db: Db, { owner, site, lease, nowMs, ...session }: NewSession): Promise<Session> {
@@ -155,6 +160,8 @@ async function writeIfUnchanged(db: Db, seen: Seen, columns: SessionColumns): Pr
   if (columns.setup_state !== undefined && seen.setupState != null) update = update.where("setup_state", "=", seen.setupState);
   // All relays are sealed together, so that a change of one of them writes the others too.
   if (typeof columns.relays === "string" && seen.sealedRelays != null) update = update.where("relays", "=", seen.sealedRelays);
+  // A change of some resources keeps the others, as the row had them.
+  if (columns.limits_version !== undefined) update = update.where("limits_version", "=", seen.limitsVersion ?? 0);
   const row = await update.returningAll().executeTakeFirst();
   return row ? parseSession(row) : null;
 }
@@ -214,12 +221,13 @@ export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, claim: Wa
 }
 
 function columnsOf(changes: SessionChanges): SessionColumns {
-  const { lease, metadata, egress, owner, secrets, timeoutsFrom } = changes;
+  const { lease, metadata, resources, egress, owner, secrets, timeoutsFrom } = changes;
   return {
     ...(timeoutsFrom && timeoutColumns(timeoutsFrom)),
     ...(lease !== undefined && leaseColumns(lease)),
     ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
-    ...(egress !== undefined && { egress: JSON.stringify(egress) }),
+    ...(resources !== undefined && { resources: resources && JSON.stringify(resources) }),
+    ...(egress !== undefined && { egress: egress && JSON.stringify(egress) }),
     ...(owner === null && { partner_id: null, external_user_id: null, env: null, volumes: null, ...setupColumns(null), relays: null }),
     ...(secrets === null && { env: null, relays: null, setup_state: null, token: "" }),
     ...defined({
@@ -242,6 +250,8 @@ function columnsOf(changes: SessionChanges): SessionColumns {
       setup: changes.setup && JSON.stringify(changes.setup),
       setup_state: changes.setupState,
       relays: changes.sealedRelays,
+      limits_version: changes.limitsVersion,
+      egress_closed_version: changes.egressClosedVersion,
     }),
   };
 }

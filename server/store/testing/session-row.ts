@@ -39,6 +39,8 @@ export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): 
     extend_until: null,
     resources: null,
     egress: null,
+    limits_version: 0,
+    egress_closed_version: 0,
     volumes: null,
     paused_at: null,
     hibernated: 0,

@@ -11,3 +11,7 @@ const MAX_SHARES = 262_144;
 
 // The `cpu.weight` of a sandbox in cgroup v2, as the older runtimes convert it.
 export const cpuWeight = (cpus: number): number => 1 + Math.floor(((cpuShares(cpus) - MIN_SHARES) * 9_999) / (MAX_SHARES - MIN_SHARES));
+
+// The processor time that a sandbox may use in each period. The kernel accepts no quota below a millisecond.
+export const CPU_PERIOD_US = 100_000;
+export const cpuQuotaUs = (cpus: number): number => Math.max(1_000, Math.round(cpus * CPU_PERIOD_US));

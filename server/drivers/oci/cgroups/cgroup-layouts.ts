@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxStats } from "../../driver.ts";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
-import { cpuShares, cpuWeight } from "../../host/isolation/cpu-shares.ts";
+import { CPU_PERIOD_US, cpuQuotaUs, cpuShares, cpuWeight } from "../../host/isolation/cpu-shares.ts";
 import { createBackgroundClass, type BackgroundClass } from "./background-class.ts";
 
 // The files of a control group, in cgroup v1 and in cgroup v2.
@@ -15,6 +15,10 @@ export interface CgroupLayout {
   limitWrites(name: string, device: string, bytesPerSecond: number): void;
   // Removes what of that limit would outlive the group.
   unlimitWrites(device: string): void;
+  // Changes the limits of a group that exists. The weight of a group in the background class is set when it leaves the class.
+  setLimits(name: string, limits: CgroupLimits): void;
+  // The memory of the group, without the cache of files. 0 if it does not exist.
+  heldMemoryBytes(name: string): number;
   pids(name: string): number[];
   freeze(name: string): void;
   thaw(name: string): void;
@@ -25,6 +29,11 @@ export interface CgroupLayout {
   stats(name: string): CgroupStats;
   // Bytes that the group has written to files and the kernel still holds in memory. 0 if it does not exist.
   unwrittenBytes(name: string): number;
+}
+
+export interface CgroupLimits {
+  cpus: number;
+  memoryBytes: number;
 }
 
 export type CgroupStats = Omit<SandboxStats, "diskBytes">;
@@ -55,6 +64,11 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
   const setState = (name: string, state: "FROZEN" | "THAWED") => writeFileSync(fileOf("freezer", name, "freezer.state"), state);
   const cpuMs = (name: string) => readNumber("cpuacct", name, "cpuacct.usage") / 1e6;
   const cpusOf = (name: string) => readNumber("cpu", name, "cpu.cfs_quota_us") / readNumber("cpu", name, "cpu.cfs_period_us");
+  const background = createBackgroundClass({
+    root: pathOf("cpu") ?? "/sys/fs/cgroup",
+    weightFile: "cpu.shares",
+    weightForQuota: (name) => String(cpuShares(cpusOf(name))),
+  });
   return {
     limitSocketBuffers(name, bytes) {
       const parent = pathOf("memory");
@@ -67,6 +81,17 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
       for (const group of [ROOT_GROUP, name]) setWriteLimit(group, device, bytesPerSecond);
     },
     unlimitWrites: (device) => setWriteLimit(ROOT_GROUP, device, 0),
+    setLimits(name, { cpus, memoryBytes }) {
+      const memory = [fileOf("memory", name, "memory.limit_in_bytes"), fileOf("memory", name, "memory.memsw.limit_in_bytes")];
+      // The limit with swap must never be below the one without.
+      const grows = memoryBytes > readNumber("memory", name, "memory.limit_in_bytes");
+      for (const file of grows ? memory.toReversed() : memory) writeIfExists(file, String(memoryBytes));
+      writeIfExists(fileOf("cpu", name, "cpu.cfs_quota_us"), String(cpuQuotaUs(cpus)));
+      if (!background.has(name)) writeIfExists(fileOf("cpu", name, "cpu.shares"), String(cpuShares(cpus)));
+    },
+    heldMemoryBytes: (name) =>
+      readNumber("memory", name, "memory.usage_in_bytes") -
+      sumOf(read(fileOf("memory", name, "memory.stat")), /^total_(?:in)?active_file (\d+)$/gm),
     pids: (name) => readNumbers(fileOf("freezer", name, "cgroup.procs")),
     freeze: (name) => setState(name, "FROZEN"),
     thaw: (name) => setState(name, "THAWED"),
@@ -75,11 +100,7 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
       return state === "FROZEN" ? "wholly" : state === "FREEZING" ? "partly" : "no";
     },
     cpuMs,
-    background: createBackgroundClass({
-      root: pathOf("cpu") ?? "/sys/fs/cgroup",
-      weightFile: "cpu.shares",
-      weightForQuota: (name) => String(cpuShares(cpusOf(name))),
-    }),
+    background,
     stats: (name) => ({
       memoryBytes: readNumber("memory", name, "memory.usage_in_bytes"),
       cpuMs: cpuMs(name),
@@ -96,11 +117,23 @@ function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
     const [quota, period] = read(fileOf(name, "cpu.max")).split(" ").map(Number);
     return quota! / period!;
   };
+  const background = createBackgroundClass({
+    root,
+    weightFile: "cpu.weight",
+    weightForQuota: (name) => String(cpuWeight(cpusOf(name))),
+  });
   return {
     limitSocketBuffers() {},
     // The file exists if the operator's hierarchy has the controller `io`.
     limitWrites: (name, device, bytesPerSecond) => writeIfExists(fileOf(name, "io.max"), `${device} wbps=${bytesPerSecond}`),
     unlimitWrites() {},
+    setLimits(name, { cpus, memoryBytes }) {
+      writeIfExists(fileOf(name, "memory.max"), String(memoryBytes));
+      writeIfExists(fileOf(name, "cpu.max"), `${cpuQuotaUs(cpus)} ${CPU_PERIOD_US}`);
+      if (!background.has(name)) writeIfExists(fileOf(name, "cpu.weight"), String(cpuWeight(cpus)));
+    },
+    heldMemoryBytes: (name) =>
+      Number(read(fileOf(name, "memory.current"))) - sumOf(read(fileOf(name, "memory.stat")), /^(?:in)?active_file (\d+)$/gm),
     pids: (name) => readNumbers(fileOf(name, "cgroup.procs")),
     freeze: (name) => writeFileSync(fileOf(name, "cgroup.freeze"), "1"),
     thaw: (name) => writeFileSync(fileOf(name, "cgroup.freeze"), "0"),
@@ -109,11 +142,7 @@ function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
       return read(fileOf(name, "cgroup.freeze")).trim() === "1" ? "partly" : "no";
     },
     cpuMs,
-    background: createBackgroundClass({
-      root,
-      weightFile: "cpu.weight",
-      weightForQuota: (name) => String(cpuWeight(cpusOf(name))),
-    }),
+    background,
     stats: (name) => ({
       memoryBytes: Number(read(fileOf(name, "memory.current"))),
       cpuMs: cpuMs(name),

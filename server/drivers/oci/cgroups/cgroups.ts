@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
-import { readCgroupLayout, type CgroupStats } from "./cgroup-layouts.ts";
+import { readCgroupLayout, type CgroupLimits, type CgroupStats } from "./cgroup-layouts.ts";
 
 // The control groups of our sandboxes. They are read and written directly, because each call of the OCI runtime would start
 // a process.
@@ -16,6 +16,9 @@ export interface Cgroups {
   // To be called after the start. The device must be the sandbox's own. See CgroupLayout.
   limitWrites(id: string, device: string, bytesPerSecond: number): void;
   unlimitWrites(device: string): void;
+  // See CgroupLayout.
+  setLimits(id: string, limits: CgroupLimits): void;
+  heldMemoryBytes(id: string): number;
   pids(id: string): number[];
   isFrozen(id: string): boolean;
   // Resolves when every process is frozen. If it fails, the group is thawed again.
@@ -64,6 +67,8 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
     limitSocketBuffers: (id, bytes) => layout.limitSocketBuffers(nameOf(id), bytes),
     limitWrites: (id, device, bytesPerSecond) => layout.limitWrites(nameOf(id), device, bytesPerSecond),
     unlimitWrites: (device) => layout.unlimitWrites(device),
+    setLimits: (id, limits) => layout.setLimits(nameOf(id), limits),
+    heldMemoryBytes: (id) => layout.heldMemoryBytes(nameOf(id)),
     pids: (id) => layout.pids(nameOf(id)),
     isFrozen: (id) => layout.frozen(nameOf(id)) !== "no",
 

@@ -8,6 +8,8 @@ import type { Cgroups } from "./cgroups.ts";
 export interface CpuPriorities {
   // Compares the use since the last call. To be called periodically. No-op if the last call was a moment ago.
   update(): Promise<void>;
+  // The weight of this sandbox has changed, so the one that is known is not restored.
+  forgetWeight(id: string): void;
 }
 
 export interface CpuPrioritiesOptions {
@@ -99,6 +101,10 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
       if (inBackground.length > 0 && leftCores < cores * MIN_SHARE_LEFT) crowdedAtMs = nowMs();
       const limit = backgroundLimit([...loads.values()], cores);
       for (const [id, sandbox] of seen) move(id, sandbox, loads.get(id)! > limit);
+    },
+    forgetWeight(id) {
+      const known = sandboxes.get(id);
+      if (known) known.weight = undefined;
     },
   };
 }

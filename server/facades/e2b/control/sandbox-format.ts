@@ -1,4 +1,5 @@
 import type { SandboxId } from "@berth/contract";
+import { describeEntry } from "../../../egress-hosts.ts";
 import type { SessionView } from "../../../sessions/sessions.ts";
 import { limitTemplate } from "../../../session-limits.ts";
 import type { Templates } from "../../../templates.ts";
@@ -62,7 +63,11 @@ export function createSandboxFormat({ access, templates, domain }: FormatDeps) {
         allowInternetAccess: egress?.policy !== "none",
         network: {
           allowPublicTraffic: publicTraffic,
-          ...(egress && egress.policy !== "public" && { denyOut: ["0.0.0.0/0"], allowOut: egress.policy === "hosts" ? egress.hosts : [] }),
+          ...(egress &&
+            egress.policy !== "public" && {
+              denyOut: ["0.0.0.0/0"],
+              allowOut: egress.policy === "hosts" ? egress.hosts.map(describeEntry) : [],
+            }),
         },
         lifecycle: { onTimeout: view.onTimeout === "pause" ? "pause" : "kill", autoResume: view.autoResume },
       };

@@ -1,4 +1,4 @@
-import { AppError, isSandboxId, MAX_FORKS, type EgressPolicy } from "@berth/contract";
+import { AppError, isSandboxId, MAX_FORKS } from "@berth/contract";
 import type { Clock } from "../../../clock.ts";
 import { parseOptionalBody, parseRequiredBody, type JsonObject } from "../../../http/requests/request-body.ts";
 import { requireNoFaults } from "../../../http/requests/field-faults.ts";
@@ -26,7 +26,6 @@ export interface SandboxRouteDeps {
   readStats: ReadStats;
   // Ends the programs of a paused session.
   hibernate: (partnerId: string, id: string) => Promise<void>;
-  changeEgress: (partnerId: string, id: string, policy: EgressPolicy, options: ChangeOptions) => Promise<void>;
   clock: Clock;
 }
 
@@ -34,7 +33,7 @@ const ANY_BODY = { required: [] } as never;
 const SANDBOX = "/sandboxes/:id";
 
 export function addSandboxRoutes(add: AddRoute, deps: SandboxRouteDeps): void {
-  const { sessions, snapshots, templates, format, readStats, hibernate, changeEgress, clock } = deps;
+  const { sessions, snapshots, templates, format, readStats, hibernate, clock } = deps;
 
   // Another partner's sandbox, and one that is gone, are not found.
   async function find(request: Request): Promise<SessionView> {
@@ -146,8 +145,8 @@ export function addSandboxRoutes(add: AddRoute, deps: SandboxRouteDeps): void {
     const template = templates.get(session.template);
     const wanted = toEgress({ ...network, allowInternet } as Network);
     if (template && wanted) requireNoFaults(findLimitFaults(template, { egress: wanted }));
-    const policy = wanted ? toEgressPolicy(wanted) : template?.egress;
-    if (policy) await changeEgress(partnerIdOf(request), session.id, policy, recorded(request, "session.update"));
+    const change = { egress: wanted ? toEgressPolicy(wanted) : null, closeConnections: true };
+    await sessions.update(partnerIdOf(request), session.id, change, recorded(request, "session.update"));
     return reply.code(204).send();
   });
 
