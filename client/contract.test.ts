@@ -27,6 +27,11 @@ test("the client's types match the contract", () => {
   expectTypeOf<own.Key>().toEqualTypeOf<contract.Key>();
   expectTypeOf<own.CreateKey>().toEqualTypeOf<contract.CreateKey>();
   expectTypeOf<own.RotateKey>().toEqualTypeOf<contract.RotateKey>();
+  expectTypeOf<own.CreateSessionToken>().toEqualTypeOf<contract.CreateSessionToken>();
+  expectTypeOf<own.SessionToken>().toEqualTypeOf<contract.SessionToken>();
+  expectTypeOf<own.SessionTokenWithSecret>().toEqualTypeOf<contract.SessionTokenWithSecret>();
+  expectTypeOf<own.IssuePreviewUrl>().toEqualTypeOf<contract.IssuePreviewUrl>();
+  expectTypeOf<own.PreviewUrl>().toEqualTypeOf<contract.PreviewUrl>();
   expectTypeOf<own.EgressHost>().toEqualTypeOf<contract.EgressHost>();
   expectTypeOf<own.Volume>().toEqualTypeOf<contract.Volume>();
   expectTypeOf<own.CreateVolume>().toEqualTypeOf<contract.CreateVolume>();

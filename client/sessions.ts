@@ -5,15 +5,18 @@ import { exec, execStream, type Collected } from "./sandbox/exec.ts";
 import { createFiles, type Files } from "./sandbox/files.ts";
 import { createProcesses, type Processes } from "./sandbox/processes.ts";
 import { createRuns, type Run, type Runs } from "./runs.ts";
+import { createSessionTokens, type SessionTokens } from "./session-tokens.ts";
 import { sessionForUser } from "./session-for-user.ts";
 import type {
   CreateSession,
   EgressHost,
   ForkedSessions,
   IssueLaunchUrl,
+  IssuePreviewUrl,
   LaunchUrl,
   ListSessions,
   Page,
+  PreviewUrl,
   RunStarted,
   SessionData,
   SessionStatus,
@@ -69,6 +72,9 @@ export interface Session extends SessionData {
   retrySource(options?: CallOptions): Promise<Session>;
   // A signed URL that opens the workspace in your user's browser. It expires after a few minutes.
   launchUrl(options?: CallOptions & IssueLaunchUrl): Promise<LaunchUrl>;
+  // A signed URL that opens one port of the sandbox in a browser, for whoever has it.
+  previewUrl(port: number, options: CallOptions & Omit<IssuePreviewUrl, "port">): Promise<PreviewUrl>;
+  readonly tokens: SessionTokens;
   // The hosts that the sandbox reached or tried to reach, the last used first.
   egressLog(options?: CallOptions): Promise<EgressHost[]>;
 
@@ -174,6 +180,9 @@ export function createSessions(send: Transport): Sessions {
         const isPlain = role === undefined && displayName === undefined;
         return post<LaunchUrl>("launch-url", isPlain ? undefined : { role, displayName }, options);
       },
+      previewUrl: (port, { ttlMs, path: opened, ...options }) =>
+        post<PreviewUrl>("preview-url", { port, ttlMs, ...(opened !== undefined && { path: opened }) }, options),
+      tokens: createSessionTokens(send, path),
       egressLog: async ({ signal } = {}) =>
         (await readJson<{ data: EgressHost[] }>(send({ method: "GET", url: `${path}/egress`, signal }))).data,
       snapshot: ({ name, ...options } = {}) => post<SnapshotData>("snapshots", { name }, options),

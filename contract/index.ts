@@ -14,7 +14,7 @@ export * from "./schemas/template.ts";
 export { includesScope, scopeOf, type Parameter, type Route } from "./routes/route.ts";
 export * from "./routes/routes.ts";
 export { SANDBOX_ROUTES } from "./routes/sandbox/sandbox-routes.ts";
-export { tokenScopeOf, type CallScope } from "./routes/token-scopes.ts";
+export { SANDBOX_SOCKETS, tokenScopeOf, type CallScope } from "./routes/token-scopes.ts";
 export * from "./schemas/usage.ts";
 export * from "./schemas/volume.ts";
 export * from "./schemas/webhook.ts";

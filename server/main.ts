@@ -239,6 +239,7 @@ export async function startServer(
       const bearer = presentedKey(rawHeaders);
       return bearer === null ? null : authenticateSession(bearer);
     },
+    authenticateSession,
     links,
     activity: sessionServices.activity,
     tickets,

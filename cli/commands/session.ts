@@ -13,6 +13,7 @@ import { getSession, markSession, STEP_WAIT_MS } from "../sessions/mark-session.
 import { recover } from "../sessions/recover-session.ts";
 import { processCommands } from "../sessions/session-processes.ts";
 import { runsCommand } from "../sessions/session-runs.ts";
+import { tokenCommands } from "../sessions/session-tokens.ts";
 import { setupText, sourceText } from "../sessions/setup-text.ts";
 import { clean, cut, facts, isoOf, noteMore, orDash, relative, show, state, table } from "../terminal/output.ts";
 
@@ -70,7 +71,7 @@ function build(): Command {
     .option("--json", "print JSON")
     .action(recover);
   group.command("destroy <id>").description("destroy a session, its sandbox and its files").option("--json", "print JSON").action(destroy);
-  for (const one of [...limitCommands(), ...processCommands(), runsCommand()]) group.addCommand(one);
+  for (const one of [...limitCommands(), ...processCommands(), runsCommand(), ...tokenCommands()]) group.addCommand(one);
   return group;
 }
 

@@ -652,6 +652,16 @@ export interface components {
             /** The time for the whole run, waiting for answers included. A pause of the session does not count. */
             timeoutMs?: number;
         };
+        CreateSessionToken: {
+            /** The parts of the session that the token opens. */
+            scopes: ("exec" | "files" | "processes" | "terminals" | "agent" | "runs" | "ports" | "ssh")[];
+            /** With the scope `ports`: the only ports whose previews the token opens. Such a token does not list the ports. Absent: all ports. */
+            ports?: number[];
+            /** How long the token works: at most 30 days. */
+            ttlMs: number;
+            /** A name for your own use. */
+            name?: string;
+        };
         CreateVolume: {
             /**
              * The name, unique among your volumes: lowercase letters, digits and hyphens.
@@ -817,6 +827,17 @@ export interface components {
             /** The name of the person, for others in the same workspace. Default: `Guest`. */
             displayName?: string;
         };
+        IssuePreviewUrl: {
+            /** The port on which the web server in the sandbox listens. */
+            port: number;
+            /** How long the URL and the browser that opened it can use the port: at most 7 days. */
+            ttlMs: number;
+            /**
+             * The path at which the web server opens.
+             * @default /
+             */
+            path?: string;
+        };
         Key: {
             /** The identifier of the key. */
             id: string;
@@ -856,6 +877,18 @@ export interface components {
              * The role that the request asked for.
              */
             role?: "editor" | "viewer";
+        };
+        PreviewUrl: {
+            /**
+             * Format: uri
+             * The signed URL. Everyone who has it can use this port.
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * When it stops working, in UTC.
+             */
+            expiresAt: string;
         };
         Process: {
             /** The identifier of the process. */
@@ -1553,6 +1586,60 @@ export interface components {
              */
             header: string;
         };
+        SessionToken: {
+            /** The identifier of the token, for a revocation. */
+            tokenId: string;
+            /** A name for your own use. */
+            name: string;
+            /** The parts of the session that the token opens. */
+            scopes: ("exec" | "files" | "processes" | "terminals" | "agent" | "runs" | "ports" | "ssh")[];
+            /** The only ports that it opens; null for all. */
+            ports: number[] | null;
+            /**
+             * Whether the token works.
+             */
+            state: "active" | "expired" | "revoked";
+            /**
+             * Format: date-time
+             * The creation time, in UTC.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * When the token stops working, in UTC.
+             */
+            expiresAt: string;
+            /** When the token was revoked, in UTC; null if it was not. */
+            revokedAt: string | null;
+        };
+        SessionTokenWithSecret: {
+            /** The identifier of the token, for a revocation. */
+            tokenId: string;
+            /** A name for your own use. */
+            name: string;
+            /** The parts of the session that the token opens. */
+            scopes: ("exec" | "files" | "processes" | "terminals" | "agent" | "runs" | "ports" | "ssh")[];
+            /** The only ports that it opens; null for all. */
+            ports: number[] | null;
+            /**
+             * Whether the token works.
+             */
+            state: "active" | "expired" | "revoked";
+            /**
+             * Format: date-time
+             * The creation time, in UTC.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * When the token stops working, in UTC.
+             */
+            expiresAt: string;
+            /** When the token was revoked, in UTC; null if it was not. */
+            revokedAt: string | null;
+            /** The token itself. This response is the only one that contains it. */
+            token: string;
+        };
         Snapshot: {
             /**
              * The snapshot's identifier.
@@ -1811,6 +1898,7 @@ export type Source = components['schemas']['Source'];
 export type Relay = components['schemas']['Relay'];
 export type VolumeMount = components['schemas']['VolumeMount'];
 export type StartRun = components['schemas']['StartRun'];
+export type CreateSessionToken = components['schemas']['CreateSessionToken'];
 export type CreateVolume = components['schemas']['CreateVolume'];
 export type CreateWebhook = components['schemas']['CreateWebhook'];
 export type Delivery = components['schemas']['Delivery'];
@@ -1820,8 +1908,10 @@ export type ExecEvent = components['schemas']['ExecEvent'];
 export type ExecRequest = components['schemas']['ExecRequest'];
 export type FileEntry = components['schemas']['FileEntry'];
 export type IssueLaunchUrl = components['schemas']['IssueLaunchUrl'];
+export type IssuePreviewUrl = components['schemas']['IssuePreviewUrl'];
 export type Key = components['schemas']['Key'];
 export type LaunchUrl = components['schemas']['LaunchUrl'];
+export type PreviewUrl = components['schemas']['PreviewUrl'];
 export type Process = components['schemas']['Process'];
 export type ProcessEvent = components['schemas']['ProcessEvent'];
 export type PromptRequest = components['schemas']['PromptRequest'];
@@ -1835,6 +1925,8 @@ export type SessionRead = components['schemas']['SessionRead'];
 export type SourceRead = components['schemas']['SourceRead'];
 export type SetupRead = components['schemas']['SetupRead'];
 export type RelayRead = components['schemas']['RelayRead'];
+export type SessionToken = components['schemas']['SessionToken'];
+export type SessionTokenWithSecret = components['schemas']['SessionTokenWithSecret'];
 export type Snapshot = components['schemas']['Snapshot'];
 export type StartProcess = components['schemas']['StartProcess'];
 export type UpdateSession = components['schemas']['UpdateSession'];

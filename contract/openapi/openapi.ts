@@ -120,7 +120,7 @@ const TAGS = [
   {
     name: "Ports",
     description:
-      "Web servers in a sandbox open as previews on an origin of their own. The workspace issues the links to them; a key does not.",
+      "Web servers in a sandbox open as previews on an origin of their own. The workspace issues the links to them; your backend gets one with `POST /api/b2b/sessions/{id}/preview-url`, and a program with a session token needs none.",
   },
   { name: "Changes", description: "What has changed in the files of a sandbox." },
   { name: "Git", description: "The source control of a sandbox, as the workspace uses it. It runs the sandbox's own git." },
@@ -132,7 +132,11 @@ const TAGS = [
 ] as const satisfies { name: Route["tag"]; description: string }[];
 
 const SECURITY = {
-  bearer: { type: "http", scheme: "bearer", description: "`Authorization: Bearer berth_…`" },
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "`Authorization: Bearer berth_…`, an API key. Below `sandboxUrl`, and for runs, also a session token, `berth_st_…`.",
+  },
   apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "The same key in a separate header." },
 };
 

@@ -5,10 +5,13 @@ import { SANDBOX_ROUTES } from "./sandbox/sandbox-routes.ts";
 // `any`: every token of the session may make the call. null: none may.
 export type CallScope = TokenScope | "any" | null;
 
-// The WebSockets of a sandbox that tokens open. The others serve the workspace page, which shows all parts of the sandbox.
-const SOCKETS: readonly [path: string, scope: TokenScope][] = [
+// The WebSockets of a sandbox. Those without a scope serve the workspace page, which shows all parts of the sandbox at once.
+export const SANDBOX_SOCKETS: readonly [path: string, scope: CallScope][] = [
   ["/terminals/{terminalId}", "terminals"],
   ["/agent/stream", "agent"],
+  ["/events", null],
+  ["/together", null],
+  ["/languages/{language}", null],
 ];
 
 const SANDBOX = "/sandboxes/{sandboxId}";
@@ -18,7 +21,7 @@ const CALLS: readonly [method: string, path: string, scope: CallScope][] = [
     path.slice(SANDBOX.length),
     tokenScope,
   ]),
-  ...SOCKETS.map(([path, scope]): [string, string, CallScope] => ["WS", path, scope]),
+  ...SANDBOX_SOCKETS.map(([path, scope]): [string, string, CallScope] => ["WS", path, scope]),
 ];
 
 // The scope that a token needs for a call of the sandbox API. `method` is `WS` for a WebSocket; `path` is below the sandbox URL, without

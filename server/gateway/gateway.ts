@@ -7,6 +7,7 @@ import { SECOND, type Clock } from "../clock.ts";
 import { markWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets/secrets.ts";
+import type { AuthenticateSession } from "../session-access.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
 import type { Sessions, SessionView } from "../sessions/sessions.ts";
 import { createCookies } from "./access/cookie.ts";
@@ -18,9 +19,11 @@ import { createAppFiles } from "./pages/app-files.ts";
 import { sendStatusPage, type PageName } from "./pages/status-pages.ts";
 import { createPreviewLinks } from "./preview/preview-link.ts";
 import type { PreviewGuests } from "./preview/preview-guests.ts";
+import { createTokenGuests, joinGuests } from "./preview/token-guests.ts";
 import { createPreview } from "./preview/preview.ts";
 import { createOutputLimit } from "../event-loop/output-limit.ts";
 import { createRecentHolders } from "../fairness/recent-holders.ts";
+import { createAccessChecks } from "./relay/access-checks.ts";
 import { relayToApi, type ApiRequest } from "./relay/api-relay.ts";
 import { createSessionLinks, type SessionLinksDeps } from "./relay/session-links.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
@@ -55,6 +58,7 @@ export interface GatewayDeps {
   findPartner: SessionCacheDeps["findPartner"];
   hasSupportVisit: SessionCacheDeps["hasSupportVisit"];
   authenticate: SandboxesDeps["authenticate"];
+  authenticateSession: AuthenticateSession;
   links: SessionLinksDeps["links"];
   // Records every use of a session.
   activity: Pick<Activity, "note" | "begin">;
@@ -87,11 +91,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const holders = createRecentHolders();
   const outputLimit = createOutputLimit({ mibPerSecond: 32, shared: { mibPerSecond: 12, holders } });
   const socketLimit = createOutputLimit({ mibPerSecond: 12, shared: { mibPerSecond: 4, holders } });
-  const sockets = createSocketRelay({ links, sessionCache, outputLimit: socketLimit, clock });
+  const accessChecks = createAccessChecks(clock);
+  const sockets = createSocketRelay({ links, sessionCache, outputLimit: socketLimit, accessChecks, clock });
   const previews = createPreviewLinks({ secrets, baseUrl, domain: previewDomain, clock, maxShareHours });
   const streams = createSessionStreams({ sessionCache, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });
   const files = createAppFiles(deps.appFolder);
-  const sandboxes = createSandboxes({ authenticate, sessionCache, sessions, links, activity, outputLimit, sockets, clock });
+  const sandboxes = createSandboxes({ authenticate, sessionCache, sessions, links, activity, outputLimit, accessChecks, sockets, clock });
   const workspace = createWorkspaceRoutes({
     tickets,
     cookies,
@@ -112,8 +117,20 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl,
     previewDomain,
   });
-  const guests = deps.facade?.guests;
-  const preview = createPreview({ previews, cookies, sessionCache, sessions, links, activity, outputLimit, sockets, baseUrl, guests });
+  const guests = joinGuests([createTokenGuests(deps.authenticateSession), ...(deps.facade ? [deps.facade.guests] : [])]);
+  const preview = createPreview({
+    previews,
+    cookies,
+    sessionCache,
+    sessions,
+    links,
+    activity,
+    outputLimit,
+    accessChecks,
+    sockets,
+    baseUrl,
+    guests,
+  });
   const facade = deps.facade?.open({
     sessionCache,
     sessions,
@@ -185,13 +202,21 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
     issuePreviewUrl: ({ sandboxId, partnerId }, { port, path, ttlMs }) => previews.handOut({ sandboxId, partnerId, port }, path, ttlMs),
 
-    relayStream: (request, response, target) => relayToApi({ links, outputLimit }, { request, response, ...target }),
+    relayStream(request, response, target) {
+      const access = accessChecks.watch(
+        async () => (await authenticate(request)) !== null,
+        () => response.destroy(),
+      );
+      response.once("close", () => access[Symbol.dispose]());
+      return relayToApi({ links, outputLimit }, { request, response, ...target });
+    },
 
     async [Symbol.asyncDispose]() {
       closed = true;
       links[Symbol.dispose]();
       await streams[Symbol.asyncDispose]();
       await sockets[Symbol.asyncDispose]();
+      await accessChecks[Symbol.asyncDispose]();
       await sessionCache[Symbol.asyncDispose]();
       setTimeout(() => open.forEach((response) => response.destroy()), DRAIN_MS).unref();
     },

@@ -7,6 +7,7 @@ import type { SessionView } from "../sessions/sessions.ts";
 import { notRunningError, type CachedSession, type SessionCache } from "./access/session-cache.ts";
 import { wake, type Waker } from "./access/wake.ts";
 import { spanOf } from "../tracing/span.ts";
+import type { AccessChecks } from "./relay/access-checks.ts";
 import { relayToApi } from "./relay/api-relay.ts";
 import type { OutputLimit } from "../event-loop/output-limit.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
@@ -26,6 +27,7 @@ export interface SandboxesDeps {
   links: SessionLinks;
   activity: Pick<Activity, "note" | "begin">;
   outputLimit: OutputLimit;
+  accessChecks: AccessChecks;
   sockets: Pick<SocketRelay, "relay">;
   clock: Clock;
 }
@@ -41,7 +43,7 @@ const INPUT_INTERVAL_MS = 5 * SECOND;
 const PAUSED_BEFORE = "The session was paused and is resumed; send the request again";
 
 export function createSandboxes(deps: SandboxesDeps): Handler {
-  const { authenticate, sessionCache, sessions, links, activity, outputLimit, sockets, clock } = deps;
+  const { authenticate, sessionCache, sessions, links, activity, outputLimit, accessChecks, sockets, clock } = deps;
 
   // `method` is `WS` for a WebSocket.
   async function authorize(request: IncomingMessage, method: string): Promise<Authorized> {
@@ -84,11 +86,16 @@ export function createSandboxes(deps: SandboxesDeps): Handler {
   return {
     async request(request, response) {
       const arrivedMs = clock.now();
-      const { cached, path } = await authorize(request, request.method ?? "");
+      const { cached, path, isStillAllowed } = await authorize(request, request.method ?? "");
       const session = requireRunning(await wake(sessions, cached));
+      if (response.destroyed) return;
       // A command runs for as long as its request.
       const use = activity.begin(session);
-      response.once("close", () => use[Symbol.dispose]());
+      const access = accessChecks.watch(isStillAllowed, () => response.destroy());
+      response.once("close", () => {
+        use[Symbol.dispose]();
+        access[Symbol.dispose]();
+      });
       const relay = () => relayToApi({ links, outputLimit }, { request, response, sandboxId: session.sandboxId, path });
       await relay().catch(async (error: unknown) => {
         if (!isAppError(error, "session_paused") || response.headersSent) throw error;

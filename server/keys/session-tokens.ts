@@ -13,9 +13,9 @@ import {
   setTokenRevoked,
   tokensOf,
   type StoredToken,
-  type TokenHolder,
 } from "../store/session-tokens/session-tokens.ts";
 import { createCredentialCache } from "./credential-cache.ts";
+import { accessOf } from "./token-access.ts";
 
 // The tokens with which others than the partner's backend use one session. A token is its id with a signature, so a forged one is
 // refused without a query. Everything else about it is in its row.
@@ -67,7 +67,9 @@ export function createSessionTokens({ store, secrets, clock }: SessionTokensDeps
     clock,
     async read(id) {
       const holder = await findTokenHolder(store.db, id);
-      return holder && holder.revokedAt === null && holder.partner.state === "active" ? toHeld(holder) : null;
+      return holder && holder.revokedAt === null && holder.partner.state === "active"
+        ? { expiresAt: holder.expiresAt, access: { ...accessOf(holder), partner: holder.partner } }
+        : null;
     },
   });
 
@@ -142,24 +144,6 @@ interface Held {
   expiresAt: number;
   access: TokenAccess;
 }
-
-const toHeld = ({ id, partner, sessionId, sandboxId, scopes, ports, expiresAt }: TokenHolder): Held => ({
-  expiresAt,
-  access: {
-    partner,
-    partnerId: partner.id,
-    credentialId: id,
-    only: { sessionId, sandboxId },
-    opens: (session) => session.id === sessionId && session.partnerId === partner.id,
-    allows(scope, port) {
-      if (scope === null) return false;
-      if (scope === "any") return true;
-      if (!scopes.includes(scope)) return false;
-      // The list of ports names those that the token does not open.
-      return scope !== "ports" || ports === null || (port !== undefined && ports.includes(port));
-    },
-  },
-});
 
 const textOf = (id: TokenId, key: Buffer): string => `berth_st_${id.slice("tok_".length)}_${sign(id, key)}`;
 

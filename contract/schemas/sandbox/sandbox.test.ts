@@ -10,6 +10,7 @@ import type * as files from "../../daemon/files.ts";
 import type * as processes from "../../daemon/processes.ts";
 import type * as programs from "../../daemon/programs.ts";
 import { SANDBOX_ROUTES } from "../../routes/sandbox/sandbox-routes.ts";
+import { SANDBOX_SOCKETS } from "../../routes/token-scopes.ts";
 import type * as agentSchemas from "./sandbox-agent.ts";
 import type * as conversationSchemas from "./sandbox-conversation.ts";
 import type * as fileSchemas from "./sandbox-files.ts";
@@ -36,6 +37,15 @@ test("the description has every route of the daemon that callers can reach, and 
   expect(served.length).toBeGreaterThan(20);
   const inOneForm = (routes: string[]) => routes.map((route) => route.replaceAll(/\{\w+\}|:\w+/g, "*")).toSorted();
   expect(inOneForm(described)).toEqual(inOneForm(served));
+});
+
+test("every WebSocket of the daemon has a scope for tokens, or none on purpose", () => {
+  const sources = globSync("daemon/**/*.ts", { cwd: root, exclude: ["**/*.test.ts", "**/dist/**", "**/node_modules/**", "**/testing/**"] });
+  const texts = sources.map((file) => readFileSync(join(root, file), "utf8"));
+  const served = texts.flatMap((text) => [...text.matchAll(/path: "([^"]+)",\s+(?:async )?upgrade\b/g)]).map(([, path]) => path!);
+  const outside = served.filter((path) => !path.startsWith("/ports/") && !path.startsWith("/internal/"));
+  const known = SANDBOX_SOCKETS.map(([path]) => path.replaceAll(/\{\w+\}/g, "*"));
+  expect(outside.map((path) => path.replaceAll(/:\w+/g, "*")).toSorted()).toEqual(known.toSorted());
 });
 
 // Fails to compile if a described body and the type that the daemon uses differ.

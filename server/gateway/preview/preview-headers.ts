@@ -3,6 +3,7 @@ import type { SandboxId } from "@berth/contract";
 import { endToEndHeaders } from "@berth/contract/forwarding.ts";
 import type { Cookies } from "../access/cookie.ts";
 import { isSendable } from "../relay/sandbox-headers.ts";
+import { withoutCredentials } from "./token-guests.ts";
 import type { PreviewLinks } from "./preview-link.ts";
 
 // The headers that pass between a browser and a web server in a sandbox. Development servers insist on localhost, so the
@@ -51,7 +52,7 @@ export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestor
 
   return {
     toSandbox(request) {
-      const headers = keep(request.headers);
+      const headers = withoutCredentials(keep(request.headers));
       delete headers["sec-websocket-extensions"];
       delete headers["e2b-traffic-access-token"];
       delete headers["cookie"];

@@ -9,6 +9,7 @@ import type { Cookies } from "../access/cookie.ts";
 import type { CachedSession, GatewayPartner, SessionCache } from "../access/session-cache.ts";
 import { wake, wakeForPage, type Waker } from "../access/wake.ts";
 import { sendStatusPage } from "../pages/status-pages.ts";
+import type { AccessChecks } from "../relay/access-checks.ts";
 import { relayHttp } from "../relay/http-relay.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
 import { closeReasonFor, type SocketRelay } from "../relay/socket-relay.ts";
@@ -30,9 +31,10 @@ export interface PreviewDeps {
   links: Pick<DaemonLinks, "request">;
   activity: Pick<Activity, "note">;
   outputLimit: OutputLimit;
+  accessChecks: AccessChecks;
   sockets: Pick<SocketRelay, "relay">;
   baseUrl: string;
-  guests?: PreviewGuests | undefined;
+  guests: PreviewGuests;
 }
 
 export function createPreview(deps: PreviewDeps): Handler {
@@ -48,7 +50,8 @@ export function createPreview(deps: PreviewDeps): Handler {
     if (path === SCRIPT_PATH) return sendScript(response, appOrigin);
     if (path.startsWith("/.berth/")) return exchangeTicket(target, request, response);
     const access = await checkAccess(deps, request, target);
-    const guest = access.denied ? deps.guests?.admit(request, target, access.cached) : null;
+    const guest = access.denied ? await deps.guests.admit(request, target, access.cached) : null;
+    if (guest?.admitted === false && guest.error) throw guest.error;
     if (guest && !guest.admitted) return sendJson(response, guest.status, guest.body);
     if (!access.cached) return sendStatusPage(response, "previewSignedOut", "*");
     const ancestors = ancestorsOf(access.cached.partner);
@@ -61,6 +64,7 @@ export function createPreview(deps: PreviewDeps): Handler {
       return sendStatusPage(response, mayWake(cached, target, request) ? "previewAsleep" : "previewPaused", ancestors);
     if (!guest && isMutation(request) && !isFromSandbox(request, target)) throw new AppError("forbidden");
     activity.note(cached.session);
+    if (guest) endWithAccess(request, response, target);
     const headers = headersFor(target, cached.partner);
     const framed = isFramedPage(request);
     try {
@@ -86,6 +90,16 @@ export function createPreview(deps: PreviewDeps): Handler {
       if (!isAppError(error, "sandbox_unreachable")) throw error;
       sendStatusPage(response, "unavailable", ancestors);
     }
+  }
+
+  // A stream that a guest has opened ends when the guest is no longer admitted.
+  function endWithAccess(request: IncomingMessage, response: ServerResponse, target: PreviewTarget): void {
+    const isStillAllowed = async () => {
+      const cached = await sessionCache.get(target.sandboxId);
+      return (await deps.guests.admit(request, target, cached))?.admitted ?? false;
+    };
+    const access = deps.accessChecks.watch(isStillAllowed, () => response.destroy());
+    response.once("close", () => access[Symbol.dispose]());
   }
 
   async function wakeIfOpened(cached: CachedSession, target: PreviewTarget, request: IncomingMessage): Promise<CachedSession | "full"> {
@@ -123,8 +137,9 @@ export function createPreview(deps: PreviewDeps): Handler {
     const target = targetOf(request);
     requireHandshake(request);
     const { cached, denied } = await checkAccess(deps, request, target);
-    const isAdmitted = (visit: CachedSession | null) => deps.guests?.admit(request, target, visit)?.admitted ?? false;
-    if (!cached || (denied && !isAdmitted(cached))) throw new AppError("unauthorized");
+    const guest = denied ? await deps.guests.admit(request, target, cached) : null;
+    if (guest?.admitted === false && guest.error) throw guest.error;
+    if (!cached || (denied && !guest?.admitted)) throw new AppError("unauthorized");
     // A cookie is sent by other sites too.
     if (!denied && !isFromSandbox(request, target)) throw new AppError("forbidden");
     if (closeReasonFor(cached)) throw new AppError("session_paused");
@@ -138,7 +153,7 @@ export function createPreview(deps: PreviewDeps): Handler {
       headers: headersFor(target, cached.partner).toSandbox(request),
       isStillAllowed: async () => {
         const now = await checkAccess(deps, request, target);
-        return !now.denied || isAdmitted(now.cached);
+        return !now.denied || ((await deps.guests.admit(request, target, now.cached))?.admitted ?? false);
       },
       refuse: ({ refused }) => relayRefusal(socket, refused?.status ?? 503, "{}"),
     });

@@ -5,6 +5,7 @@ import { CLOSE } from "@berth/contract/daemon.ts";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Refused, Upgraded } from "../../daemon-link/link-upgrade.ts";
 import type { CachedSession, SessionCache } from "../access/session-cache.ts";
+import type { AccessChecks } from "./access-checks.ts";
 import { connectSockets, type CloseReason, type ConnectedSockets } from "./connected-sockets.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
 import type { SessionLinks } from "./session-links.ts";
@@ -45,16 +46,16 @@ export interface SocketRelayDeps {
   links: Pick<SessionLinks, "upgrade" | "whyStopped">;
   sessionCache: SessionCache;
   outputLimit: OutputLimit;
+  accessChecks: AccessChecks;
   clock: Clock;
 }
 
 const PING_MS = 25 * SECOND;
-const ACCESS_CHECK_MS = 5 * SECOND;
 const MAX_SOCKETS_PER_SANDBOX = 100;
 const CALLER_GONE_EVENTS = ["end", "close"];
 
-export function createSocketRelay({ links, sessionCache, outputLimit, clock }: SocketRelayDeps): SocketRelay {
-  const bySandbox = new Map<SandboxId, Set<ConnectedSockets & Pick<SocketUpgrade, "isStillAllowed">>>();
+export function createSocketRelay({ links, sessionCache, outputLimit, accessChecks, clock }: SocketRelayDeps): SocketRelay {
+  const bySandbox = new Map<SandboxId, Set<ConnectedSockets>>();
 
   async function relay(upgrade: SocketUpgrade): Promise<void> {
     const { request, socket, head, sandboxId, isStillAllowed, onInput = () => {} } = upgrade;
@@ -73,15 +74,16 @@ export function createSocketRelay({ links, sessionCache, outputLimit, clock }: S
     const countOutput = (bytes: number) => outputLimit.count(sandboxId, bytes);
     const whyClosed = () => links.whyStopped(sandboxId).then(closeReasonForError, closeReasonForError);
     const options = { clock, silenceMs: 3 * PING_MS, countOutput, onInput, whyClosed };
-    const sockets = connectSockets({ caller: { socket, head }, daemon: response, ...options });
-    const connected = { ...sockets, isStillAllowed };
+    const connected = connectSockets({ caller: { socket, head }, daemon: response, ...options });
     const siblings = bySandbox.get(sandboxId) ?? new Set();
     bySandbox.set(sandboxId, siblings.add(connected));
     const watch = sessionCache.watch(sandboxId, (cached) => {
       const closeReason = closeReasonFor(cached);
       if (closeReason) connected.close(closeReason.code, closeReason.reason);
     });
+    const access = accessChecks.watch(isStillAllowed, () => connected.close(CLOSE.unauthorized, "access has ended"));
     socket.once("close", () => {
+      access[Symbol.dispose]();
       watch[Symbol.dispose]();
       siblings.delete(connected);
       if (siblings.size === 0 && bySandbox.get(sandboxId) === siblings) bySandbox.delete(sandboxId);
@@ -108,20 +110,12 @@ export function createSocketRelay({ links, sessionCache, outputLimit, clock }: S
   const pings = clock.every(PING_MS, async () => {
     for (const connected of allConnected()) connected.ping();
   });
-  const accessChecks = clock.every(ACCESS_CHECK_MS, async () => {
-    for (const connected of allConnected()) {
-      // Fail open: a database outage must not disconnect people.
-      const allowed = await connected.isStillAllowed().catch(() => true);
-      if (!allowed) connected.close(CLOSE.unauthorized, "access has ended");
-    }
-  });
 
   return {
     relay,
     count: () => allConnected().length,
     async [Symbol.asyncDispose]() {
       await pings[Symbol.asyncDispose]();
-      await accessChecks[Symbol.asyncDispose]();
       for (const connected of allConnected()) connected.close(CLOSE.serverRestarting, "the server is restarting");
     },
   };

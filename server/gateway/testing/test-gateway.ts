@@ -23,6 +23,7 @@ import { createTickets } from "../access/launch-ticket.ts";
 import type { GatewayPartner } from "../access/session-cache.ts";
 import { createGateway, type GatewayDeps } from "../gateway.ts";
 import type { SettingsStore } from "../user-settings.ts";
+import { createTestTokens, type TestTokens } from "./test-tokens.ts";
 
 // A gateway on a free port with one session. The test provides that session's daemon.
 export interface TestGateway extends AsyncDisposable {
@@ -36,6 +37,7 @@ export interface TestGateway extends AsyncDisposable {
   registry: Registry;
   // API keys, their partners and scopes. The default scope is `admin`.
   keys: Record<string, { id: string; scope?: KeyScope } | undefined>;
+  tokens: TestTokens;
   // Closes the gateway as the server does when it stops.
   close(): Promise<void>;
   serveDaemon(listener: RequestListener): Promise<Server>;
@@ -90,6 +92,7 @@ export async function openGateway(
   const session = sampleSession(clock.now());
   const registry = new Registry();
   const keys: TestGateway["keys"] = { good: { id: "acme" }, other: { id: "other" } };
+  const tokens = createTestTokens(session);
   const listeners = new Set<(session: SessionView) => void>();
   const daemonSockets = new Set<Socket>();
   let daemon: Server | undefined;
@@ -133,7 +136,10 @@ export async function openGateway(
       },
     },
     findPartner: async () => ({ ...partner }),
+    authenticateSession: tokens.authenticate,
     authenticate: async (request) => {
+      const byToken = tokens.authenticate(request.headers.authorization?.slice("Bearer ".length) ?? "");
+      if (byToken) return byToken;
       const key = keys[String(request.headers["x-api-key"])];
       if (!key) return null;
       const allows = () => includesScope(key.scope ?? "admin", "sessions");
@@ -182,6 +188,7 @@ export async function openGateway(
     links,
     registry,
     keys,
+    tokens,
     close: async () => gateway[Symbol.asyncDispose](),
     serveDaemon: (listener) => listen(createHttpServer(listener)),
     async serveRawDaemon(listener) {

@@ -11,7 +11,7 @@ export async function toConsoleAudit(db: Db, viewer: Viewer, entries: readonly S
     entries.map(({ actor }) => actor).filter((actor) => actor.startsWith("opr_")),
   );
   return entries.map(({ seq, at, partnerId, actor, action, target, ip, requestId }) => {
-    const isHidden = viewer.kind === "partner" && !actor.startsWith("key_");
+    const isHidden = viewer.kind === "partner" && !/^(key|tok)_/.test(actor);
     return {
       seq,
       at: new Date(at).toISOString(),

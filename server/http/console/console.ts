@@ -10,6 +10,7 @@ import { runRoute } from "./sessions/run-route.ts";
 import { sessionRoutes, type SessionRouteDeps } from "./sessions/session-routes.ts";
 import { snapshotRoutes, type SnapshotRouteDeps } from "./sessions/snapshot-routes.ts";
 import { supportRoute, type SupportRouteDeps } from "./sessions/support-route.ts";
+import { tokenRoutes, type TokenRouteDeps } from "./sessions/token-routes.ts";
 import { systemRoutes, type SystemRouteDeps } from "./system-routes.ts";
 import { usageRoutes } from "./usage-routes.ts";
 import { webhookRoutes, type WebhookRouteDeps } from "./webhook-routes.ts";
@@ -35,6 +36,7 @@ type AllDeps = ConsoleApiDeps &
   WebhookRouteDeps &
   SnapshotRouteDeps &
   SupportRouteDeps &
+  TokenRouteDeps &
   SystemRouteDeps & { usage: UsageReports };
 
 // The consoles of the operator at /console and of partners at /console/partner.
@@ -48,6 +50,7 @@ export const consoleRoutes = (deps: AllDeps): ConsoleRoute[] => [
   overviewRoute(deps),
   ...sessionRoutes(deps),
   supportRoute(deps),
+  ...tokenRoutes(deps),
   runRoute(deps),
   ...snapshotRoutes(deps),
   ...partnerRoutes(deps),

@@ -85,7 +85,7 @@ describe("the OpenAPI description", () => {
     const described = Object.values<Route>(ROUTES)
       .filter((route) => route.body || route.idempotent || route.query?.some((parameter) => parameter.in === "query"))
       .map(({ method, path }) => [`${method} ${path}`, Object.keys(paths[path]![method.toLowerCase()]!.responses).includes("400")]);
-    expect(described).toHaveLength(25);
+    expect(described).toHaveLength(27);
     expect(described.filter(([, has]) => !has)).toEqual([]);
     const { status } = await app.call("POST", "/api/b2b/sessions/ses_x/pause", { headers: { "idempotency-key": "x".repeat(256) } });
     expect(status).toBe(400);

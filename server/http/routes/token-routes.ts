@@ -5,12 +5,11 @@ import {
   IssuePreviewUrl,
   type FieldFault,
   type PreviewUrl,
-  type SessionToken,
   type SessionTokenList,
   type SessionTokenWithSecret,
 } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
-import type { IssuedToken, SessionTokens, Token } from "../../keys/session-tokens.ts";
+import type { IssuedToken, SessionTokens } from "../../keys/session-tokens.ts";
 import type { Sessions, SessionView } from "../../sessions/sessions.ts";
 import type { Store } from "../../store/open.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
@@ -19,6 +18,7 @@ import type { Idempotency, Result } from "../requests/idempotency.ts";
 import { parseRequiredBody, type JsonObject } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
+import { toToken } from "../session-format/token-view.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 
 export interface TokenRouteDeps {
@@ -80,7 +80,7 @@ export function addTokenRoutes(app: FastifyInstance, deps: TokenRouteDeps): void
       const session = await liveSession(request);
       const { url, expiresAtMs } = await issuePreviewUrl(session, { port, path, ttlMs });
       await appendAudit(store.db, auditEntry(request, "session.preview_url", session.id), clock.now());
-      const body: PreviewUrl = { url, expiresAt: timeOf(expiresAtMs) };
+      const body: PreviewUrl = { url, expiresAt: new Date(expiresAtMs).toISOString() };
       // An expired URL is useless, so a retry after that gets a new one.
       return { status: 200, body, staleAt: expiresAtMs };
     }),
@@ -101,16 +101,3 @@ const toCreated = (issued: IssuedToken): Result => ({
   status: 201,
   body: { ...toToken(issued), token: issued.token } satisfies SessionTokenWithSecret,
 });
-
-export const toToken = ({ id, name, scopes, ports, state, createdAt, expiresAt, revokedAt }: Token): SessionToken => ({
-  tokenId: id,
-  name,
-  scopes: [...scopes],
-  ports: ports && [...ports],
-  state,
-  createdAt: timeOf(createdAt),
-  expiresAt: timeOf(expiresAt),
-  revokedAt: revokedAt === null ? null : timeOf(revokedAt),
-});
-
-const timeOf = (ms: number): string => new Date(ms).toISOString();

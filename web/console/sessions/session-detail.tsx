@@ -13,6 +13,7 @@ import { EgressList } from "./egress-list.tsx";
 import { OpeningList } from "./opening-list.tsx";
 import { SupportButton } from "./support-button.tsx";
 import { SessionUse } from "./session-use.tsx";
+import { TokenList } from "./token-list.tsx";
 import { Timeline } from "./timeline.tsx";
 
 const REFRESH_MS = 3000;
@@ -42,6 +43,7 @@ export function SessionDetail({ id }: { id: string }) {
           <SessionFacts session={session} />
           <SessionUse session={session} />
           <SessionRuns sessionId={id} />
+          <TokenList sessionId={id} />
           <OpeningList sessionId={id} />
           <EgressList sessionId={id} />
           <Timeline session={session} />
