@@ -10,6 +10,7 @@ import { createUpstreamDial } from "./egress/dial-upstream.ts";
 import { openEgress } from "./egress/open-egress.ts";
 import { createFeed } from "./events/feed.ts";
 import { createE2b } from "./facades/e2b/e2b.ts";
+import { addMcp } from "./facades/mcp/mcp.ts";
 import { openWebhooks } from "./events/webhooks/open-webhooks.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/access/launch-ticket.ts";
@@ -19,6 +20,7 @@ import { callerAddress, createProxyTrust } from "./network/caller-address.ts";
 import { freePort } from "./network/free-port.ts";
 import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/limits/authentication.ts";
+import type { TokenRouteDeps } from "./http/routes/token-routes.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
 import { createApiAuthentication, createSessionAuthentication } from "./keys/authenticate-session.ts";
 import { createConsoleLogins } from "./keys/console-logins.ts";
@@ -256,6 +258,10 @@ export async function startServer(
     maxShareHours: config.maxShareHours,
     appFolder: WEB_FOLDER,
   });
+  const issuePreviewUrl: TokenRouteDeps["issuePreviewUrl"] = async (session, preview) => {
+    if (session.host !== site.host) throw await servers.elsewhere(session);
+    return gateway.issuePreviewUrl(session, preview);
+  };
   const oidc = openOidc(config, baseUrl);
   const allowPrivate = config.webhookAllowPrivate;
   const webhookMetrics = registerWebhookMetrics(registry, { readBacklog: () => readBacklog(store.db, clock.now()), nowMs: clock.now });
@@ -271,10 +277,7 @@ export async function startServer(
       relayStream: gateway.relayStream,
       authenticate: createApiAuthentication({ keys, tokens: sessionTokens }),
       sessionTokens,
-      issuePreviewUrl: async (session, preview) => {
-        if (session.host !== site.host) throw await servers.elsewhere(session);
-        return gateway.issuePreviewUrl(session, preview);
-      },
+      issuePreviewUrl,
       isTrustedProxy,
       tickets,
       feed,
@@ -282,7 +285,23 @@ export async function startServer(
       ownKeys: createOwnKeys({ store, clock, onChange: keys.forget }),
       usage: createUsageReports({ store, clock, prices: config }),
       volumes,
-      ...(e2b && { addFacades: e2b.addRoutes }),
+      addFacades: (api, idempotency) => {
+        e2b?.addRoutes(api);
+        addMcp(api, {
+          sessions,
+          snapshots,
+          runs,
+          templates,
+          servers,
+          store,
+          idempotency,
+          issuePreviewUrl,
+          baseUrl,
+          clock,
+          log,
+          parts: gateway.parts,
+        });
+      },
       templates,
       store,
       secrets,

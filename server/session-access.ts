@@ -11,6 +11,8 @@ export interface SessionAccess {
   opens(session: { id: string; partnerId: string }): boolean;
   // Whether it may do this there; with `port`, on that port. If not, reply `insufficient_scope`.
   allows(scope: CallScope, port?: number): boolean;
+  // Whether it opens ports at all, perhaps only some.
+  hasPorts: boolean;
 }
 
 // null: the Bearer is unknown, revoked or expired, or its partner is suspended. Returns a promise only if the database has to be asked.

@@ -49,6 +49,8 @@ export interface Gateway extends AsyncDisposable {
   issuePreviewUrl(session: SessionView, preview: { port: number; path: string; ttlMs: number }): PreviewLink;
   // Relays a request of the partner API, which has authorized it, to a path of a daemon. Rejects if nothing was sent.
   relayStream(request: IncomingMessage, response: ServerResponse, target: StreamTarget): Promise<void>;
+  // For facades whose routes belong to the partner API.
+  parts: GatewayParts;
 }
 
 export type StreamTarget = Pick<ApiRequest, "sandboxId" | "path" | "onUnknown">;
@@ -131,7 +133,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl,
     guests,
   });
-  const facade = deps.facade?.open({
+  const parts: GatewayParts = {
     sessionCache,
     sessions,
     links,
@@ -139,7 +141,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     outputLimit,
     parseHost: previews.parseHost,
     addressOf: deps.addressOf,
-  });
+  };
+  const facade = deps.facade?.open(parts);
 
   const areas = {
     sandboxes: { name: "sandboxes", work: { name: "gateway sandboxes" }, ...sandboxes },
@@ -201,6 +204,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
 
     issuePreviewUrl: ({ sandboxId, partnerId }, { port, path, ttlMs }) => previews.handOut({ sandboxId, partnerId, port }, path, ttlMs),
+    parts,
 
     relayStream(request, response, target) {
       const access = accessChecks.watch(

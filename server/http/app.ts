@@ -35,7 +35,7 @@ import { readBodies } from "./requests/request-body.ts";
 import type { Templates } from "../templates.ts";
 import { nextRequestId } from "./requests/request-id.ts";
 import { addEventRoutes } from "./routes/event-routes.ts";
-import { openIdempotency } from "./requests/idempotency.ts";
+import { openIdempotency, type Idempotency } from "./requests/idempotency.ts";
 import { addKeyRoutes } from "./routes/key-routes.ts";
 import { addRunRoutes, type RunRouteDeps } from "./routes/run-routes.ts";
 import { addSessionRoutes, type SessionRouteDeps } from "./routes/session-routes.ts";
@@ -86,8 +86,8 @@ export interface AppDeps {
   turns?: FairTurns;
   // Whether X-Forwarded-For of this address names the caller. Absent: of none.
   isTrustedProxy?: (address: string) => boolean;
-  // Other products' APIs (server/facades/).
-  addFacades?: (app: FastifyInstance) => void;
+  // Other APIs over the same services (server/facades/).
+  addFacades?: (app: FastifyInstance, idempotency: Idempotency) => void;
   // The gateway: it handles its requests before the API sees them.
   mount?: Mount;
   // How long requests in flight may take when the server stops.
@@ -148,7 +148,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addUsageRoutes(app, deps);
   addVolumeRoutes(app, { ...deps, idempotency });
   addStartPage(app, deps);
-  deps.addFacades?.(app);
+  deps.addFacades?.(app, idempotency);
   if (deps.console) addConsole(app, deps, deps.console);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
   addClientRoutes(app);

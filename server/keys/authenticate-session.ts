@@ -36,4 +36,5 @@ const toAccess = (key: Authenticated | null): SessionAccess | null =>
     only: null,
     opens: ({ partnerId }) => partnerId === key.partner.id,
     allows: () => includesScope(key.scope, "sessions"),
+    hasPorts: includesScope(key.scope, "sessions"),
   };

@@ -9,6 +9,7 @@ export const accessOf = ({ id, partnerId, sessionId, sandboxId, scopes, ports }:
   partnerId,
   credentialId: id,
   only: { sessionId, sandboxId },
+  hasPorts: scopes.includes("ports"),
   opens: (session) => session.id === sessionId && session.partnerId === partnerId,
   allows(scope, port) {
     if (scope === null) return false;

@@ -143,7 +143,14 @@ export async function openGateway(
       const key = keys[String(request.headers["x-api-key"])];
       if (!key) return null;
       const allows = () => includesScope(key.scope ?? "admin", "sessions");
-      return { partnerId: key.id, credentialId: "key", only: null, opens: ({ partnerId }) => partnerId === key.id, allows };
+      return {
+        partnerId: key.id,
+        credentialId: "key",
+        only: null,
+        opens: ({ partnerId }) => partnerId === key.id,
+        allows,
+        hasPorts: allows(),
+      };
     },
     links,
     activity: options.activity ?? { note: () => {}, begin: () => ({ [Symbol.dispose]() {} }) },

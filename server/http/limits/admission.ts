@@ -82,6 +82,8 @@ function scopeError({ principal, params, routeOptions: { config } }: FastifyRequ
 // A token is for the calls of its own session, and only for those that its scopes name.
 function tokenError(token: SessionAccess, scope: CallScope, sessionId: string | undefined): AppError | undefined {
   if (!token.allows(scope)) return new AppError("insufficient_scope");
+  // A route whose path names no session finds it in the body, and checks it itself.
+  if (sessionId === undefined) return undefined;
   return token.only?.sessionId === sessionId ? undefined : new AppError("session_not_found");
 }
 

@@ -17,6 +17,16 @@ export interface Idempotency {
   // The same for a part of a request that creates several things. If the request is repeated after a crash, parts that were done are
   // not done again.
   runPart: (request: FastifyRequest, part: number, work: (save?: Save) => Promise<Result>) => Promise<Result>;
+  // The same for a call that is not a request of its own. It has its key and what it asks for in its arguments.
+  runCall: (request: FastifyRequest, call: NamedCall, work: (save?: Save) => Promise<Result>) => Promise<Result>;
+}
+
+export interface NamedCall {
+  // Keys of calls with other names are other keys.
+  name: string;
+  key: string | undefined;
+  // The call as text: another text with the same key is refused.
+  text: string;
 }
 
 export interface Result {
@@ -119,8 +129,12 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
     async runPart(request, part, work) {
       const key = keyOf(request);
       if (key === null) return work();
-      const { status, text } = await perform(claimOf(request, [key, `part ${part}`], host), work);
-      return { status, body: JSON.parse(text) as object };
+      return parse(await perform(claimOf(request, [key, `part ${part}`], host), work));
+    },
+    async runCall(request, { name, key, text }, work) {
+      if (key === undefined) return work();
+      const claim = claimOf(request, [name, key], host);
+      return parse(await perform({ ...claim, fingerprint: digest(text) }, work));
     },
   };
 }
@@ -130,6 +144,8 @@ interface Performed {
   text: string;
   isReplayed: boolean;
 }
+
+const parse = ({ status, text }: Performed): Result => ({ status, body: JSON.parse(text) as object });
 
 function keyOf(request: FastifyRequest): string | null {
   const key = request.headers["idempotency-key"];

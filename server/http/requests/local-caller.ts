@@ -25,7 +25,8 @@ export const isSameOrigin = ({ headers }: FastifyRequest): boolean =>
 
 const FORWARDED = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
 
-const isOwnName = (host = ""): boolean => /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i.test(host);
+// Whether a Host names this machine.
+export const isOwnName = (host = ""): boolean => /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i.test(host);
 
 function sudoUser(): number | undefined {
   const { SUDO_UID } = process.env;

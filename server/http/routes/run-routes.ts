@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { AnswerRun, AppError, idFrom, newId, RunMessage, StartRun, type RunList, type RunStarted } from "@berth/contract";
-import type { RunAnswer } from "@berth/contract/daemon/runs.ts";
+import { AnswerRun, AppError, idFrom, newId, RunMessage, StartRun, type RunList } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import type { Runs, RunStream, StoredRun } from "../../sessions/runs/runs.ts";
 import type { Store } from "../../store/open.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";
-import type { Idempotency, Result } from "../requests/idempotency.ts";
+import type { Idempotency } from "../requests/idempotency.ts";
 import { parseRequiredBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
 import { toPage, type Query } from "../session-format/list-query.ts";
+import { toAnswer, toStarted } from "../session-format/run-requests.ts";
 import { parseRunQuery, toRun, toRunSummary } from "../session-format/run-view.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 
@@ -104,11 +104,6 @@ export function addRunRoutes(app: FastifyInstance, { runs, relayStream, idempote
 
 const runIdOf = (request: FastifyRequest): string => (request.params as { runId: string }).runId;
 
-const toStarted = (status: number, { id, status: runStatus }: StoredRun): Result => ({
-  status,
-  body: { runId: id, status: runStatus } satisfies RunStarted,
-});
-
 // A request that is repeated after a crash has the same id, and the daemon ignores it.
 function messageIdOf(request: FastifyRequest, clock: Clock): string {
   const key = request.headers["idempotency-key"];
@@ -117,13 +112,6 @@ function messageIdOf(request: FastifyRequest, clock: Clock): string {
     .update(request.rawBody ?? "")
     .digest("hex");
   return idFrom("msg", [partnerIdOf(request), runIdOf(request), bodyHash, key].join("\n"));
-}
-
-function toAnswer({ itemId, optionId, action, values }: AnswerRun): RunAnswer {
-  if ((optionId === undefined) === (action === undefined))
-    throw new AppError("validation_failed", { details: [{ field: "optionId", message: "Must have exactly one of optionId and action" }] });
-  if (optionId !== undefined) return { itemId, optionId };
-  return { itemId, action: action!, ...(values && { values }) };
 }
 
 // The only event that is left when the daemon of an ended run cannot be asked.

@@ -1,30 +1,30 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { AppError, CreateSession, newId, UpdateSession, type RunStarted, type StatusOnly } from "@berth/contract";
+import { AppError, CreateSession, UpdateSession, type StatusOnly } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { createLoopTurns } from "../../event-loop/loop-turns.ts";
 import { createOutputLimit } from "../../event-loop/output-limit.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { ServerDirectory } from "../../sessions/server-directory.ts";
-import { awaitSource } from "../../sessions/setup/await-source.ts";
 import type { Runs } from "../../sessions/runs/runs.ts";
-import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
-import type { SessionFiles, Snapshots } from "../../sessions/snapshots/snapshots.ts";
+import type { Sessions, SessionView } from "../../sessions/sessions.ts";
+import type { Snapshots } from "../../sessions/snapshots/snapshots.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
 import type { Store } from "../../store/open.ts";
 import { SLICE_BYTES } from "../../store/page-budget.ts";
 import type { Templates } from "../../templates.ts";
-import { spanOf } from "../../tracing/span.ts";
 import { parseOptionalBody, parseRequiredBody, parseUntypedBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
-import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
+import type { Idempotency, Result } from "../requests/idempotency.ts";
 import { encodeCursor, parseExpand, parseList, parseWait, type Query } from "../session-format/list-query.ts";
-import { forkSessions, type RunPart } from "./fork-sessions.ts";
+import { createCreateSessions } from "./create-sessions.ts";
+import type { RunPart } from "./fork-sessions.ts";
+import { createRecordChange } from "./record-change.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { readEgressLog } from "../session-format/egress-log.ts";
 import { findChangeFaults } from "../session-format/rule-requests.ts";
-import { filesFrom, parseCreate, parseLaunch, parseResume, parseUpdate } from "../session-format/session-requests.ts";
+import { parseLaunch, parseResume, parseUpdate } from "../session-format/session-requests.ts";
 import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "../session-format/session-view.ts";
 
 export interface SessionRouteDeps {
@@ -40,60 +40,25 @@ export interface SessionRouteDeps {
 }
 
 export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): void {
-  const { sessions, snapshots, runs, tickets, templates, store, clock, servers } = deps;
+  const { sessions, tickets, templates, store, clock, servers } = deps;
   const { baseUrlOf } = servers;
   const { runOnce } = deps.idempotency;
   const nextSlice = createLoopTurns();
   const listLimit = createOutputLimit({ mibPerSecond: 8 });
   const oneListOfPartner = createKeyedLock();
+  const createSessions = createCreateSessions(deps);
   // Creates that wait for a source must not hold up the end of the server.
   const closing = new AbortController();
   app.addHook("preClose", async () => closing.abort());
 
-  // Writes the audit entry, and the reply for a retry, in the transaction of the change.
-  function recordChange(request: FastifyRequest, action: string, save?: Save, toResult?: (session: SessionView) => Result): ChangeOptions {
-    return {
-      span: spanOf(request.raw),
-      async record(tx, session) {
-        await appendAudit(tx, auditEntry(request, action, session.id), clock.now());
-        if (save && toResult) await save(tx, toResult(session));
-      },
-    };
-  }
+  const recordChange = createRecordChange(clock);
 
   addRoute(app, "createSession", (request, reply) =>
-    runOnce(request, reply, async (saveAll) => {
+    runOnce(request, reply, (save) => {
       const body = parseRequiredBody(request, CreateSession);
-      const source = filesFrom(body);
-      const sourceTemplate = source && (await snapshots.templateOf(partnerIdOf(request), source));
-      const { request: createRequest, from, count, run: runRequest } = parseCreate(body, templates, sourceTemplate);
-      const wait = parseWait(request.query as Query);
-      const createOne = async (save?: Save, files?: SessionFiles) => {
-        const run = runRequest && { id: newId("run", clock.now()), request: runRequest };
-        const started = run && { run: { runId: run.id, status: "queued" } satisfies RunStarted };
-        const toResult = (session: SessionView): Result => ({
-          status: 201,
-          body: { ...toSession(baseUrlOf(session), session), ...started },
-        });
-        const { span, record } = recordChange(request, "session.create", save, toResult);
-        const options: ChangeOptions = {
-          span,
-          async record(tx, session) {
-            if (run) await runs.createIn(tx, session, run);
-            await record?.(tx, session);
-          },
-        };
-        const session = await sessions.create(request.principal.partner, { ...createRequest, ...(files && { files }) }, options);
-        if (run) runs.deliver(session);
-        if (wait === "source") await awaitSource(sessions, session, AbortSignal.any([closing.signal, disconnected(request)]));
-        return toResult(session);
-      };
-      if (!from) return createOne(saveAll);
-      return snapshots.withFiles(partnerIdOf(request), from, (files) => {
-        if (count === null) return createOne(saveAll, files);
-        const runPart: RunPart = (part, work) => deps.idempotency.runPart(request, part, work);
-        return forkSessions(count, runPart, (save) => createOne(save, files));
-      });
+      const isAborted = AbortSignal.any([closing.signal, disconnected(request)]);
+      const runPart: RunPart = (part, work) => deps.idempotency.runPart(request, part, work);
+      return createSessions(request, body, { wait: parseWait(request.query as Query), isAborted, save, runPart });
     }),
   );
 

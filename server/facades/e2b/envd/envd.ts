@@ -13,7 +13,7 @@ import type { SessionView } from "../../../sessions/sessions.ts";
 import type { Access, SignedUrl } from "../access.ts";
 import { toE2bError, unsupported } from "../errors.ts";
 import { endStream, readEnveloped, readUnary, sendJson, sendUnary, sendUnaryError, type Json } from "./connect.ts";
-import { createDaemonCalls, type DaemonCalls } from "./daemon-calls.ts";
+import { createDaemonCalls, type DaemonCalls } from "../../daemon-calls.ts";
 import { receiveFiles, sendFile } from "./file-transfer.ts";
 import { FILESYSTEM_CALLS, watchDir } from "./filesystem-calls.ts";
 import { connectProcess, PROCESS_CALLS, startProcess, type StreamCall } from "./process-calls.ts";

@@ -7,7 +7,7 @@ import { AppError } from "@berth/contract";
 import type { WrittenFile } from "@berth/contract/daemon.ts";
 import { limitBytes } from "../../../forwarding/limit-bytes.ts";
 import { invalid, sendJson } from "./connect.ts";
-import type { DaemonCalls } from "./daemon-calls.ts";
+import type { DaemonCalls } from "../../daemon-calls.ts";
 import { ATTRIBUTE_PREFIX } from "./filesystem-calls.ts";
 import { readMultipart } from "./multipart.ts";
 

@@ -2,7 +2,7 @@ import { isAppError } from "@berth/contract";
 import type { FileDetails, FileTree, WatchedChange, WatchEvent, Watcher, WatcherEvents } from "@berth/contract/daemon/files.ts";
 import { splitLines } from "../../../bounded-io/split-lines.ts";
 import { beginStream, invalid, sendMessage, type Json } from "./connect.ts";
-import type { DaemonCalls } from "./daemon-calls.ts";
+import type { DaemonCalls } from "../../daemon-calls.ts";
 import { drained, type StreamCall } from "./process-calls.ts";
 
 // E2B's service `filesystem.Filesystem`, over the files of the sandbox.

@@ -4,7 +4,7 @@ import { AppError, isAppError } from "@berth/contract";
 import { splitLines } from "../../../bounded-io/split-lines.ts";
 import type { LinkResponse } from "../../../daemon-link/daemon-links.ts";
 import { beginStream, endStream, invalid, sendMessage, type Json } from "./connect.ts";
-import type { DaemonCalls } from "./daemon-calls.ts";
+import type { DaemonCalls } from "../../daemon-calls.ts";
 
 // E2B's service `process.Process`, over the processes of the session.
 

@@ -1,9 +1,9 @@
 import type { Readable } from "node:stream";
 import { AppError, ERRORS, type ErrorCode, type SandboxId } from "@berth/contract";
-import { readBody } from "../../../bounded-io/read-body.ts";
-import type { DaemonLinks, LinkResponse } from "../../../daemon-link/daemon-links.ts";
+import { readBody } from "../bounded-io/read-body.ts";
+import type { DaemonLinks, LinkResponse } from "../daemon-link/daemon-links.ts";
 
-// Calls of the daemon in one sandbox, for one request. Paths are those of the whole sandbox (`base=home`).
+// Calls of the daemon in one sandbox, for one request of a facade. Paths are those of the whole sandbox (`base=home`), unless `query` has another base.
 export interface DaemonCalls {
   // An error of the daemon is thrown as an AppError.
   call(method: string, path: string, options?: CallOptions): Promise<void>;
