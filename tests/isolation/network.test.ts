@@ -2,6 +2,8 @@ import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer, type AddressInfo, type Server as TcpServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { EgressPolicy } from "@berth/contract";
+import { openTlsFront, type TlsFront } from "../support/servers/tls.ts";
 import { describeWith } from "../support/machine.ts";
 import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 import { SYSCALLS } from "./syscalls/syscalls.ts";
@@ -15,6 +17,8 @@ describeWith(missing, "the network of a sandbox", () => {
   let service: Server;
   let abstract: TcpServer;
   let allowed: Server;
+  // The same with TLS.
+  let front: TlsFront;
   let visits: string[];
 
   beforeAll(async () => {
@@ -23,6 +27,7 @@ describeWith(missing, "the network of a sandbox", () => {
       response.end("the host's own service");
     });
     allowed = createHttpServer((request, response) => {
+      if (request.url === "/endless") return void response.write("begun\n");
       if (request.url === "/redirect") response.writeHead(302, { location: `http://127.0.0.1:${portOf(service)}/redirected` });
       response.end("allowed");
     });
@@ -32,7 +37,8 @@ describeWith(missing, "the network of a sandbox", () => {
       new Promise<void>((resolve) => allowed.listen(0, "127.0.0.1", resolve)),
       new Promise<void>((resolve) => abstract.listen("\0berth-isolation-test", resolve)),
     ]);
-    sandboxes = await openSandboxes({ allow: [`127.0.0.1:${portOf(allowed)}`] });
+    front = await openTlsFront(() => portOf(allowed));
+    sandboxes = await openSandboxes({ allow: [`127.0.0.1:${portOf(allowed)}`, `localhost:${portOf(allowed)}`, `localhost:${front.port}`] });
     [attacker, closed] = await Promise.all([sandboxes.create(), sandboxes.create({ egress: { policy: "none" } })]);
   });
   beforeEach(() => {
@@ -40,6 +46,7 @@ describeWith(missing, "the network of a sandbox", () => {
   });
   afterAll(async () => {
     await sandboxes?.[Symbol.asyncDispose]();
+    await front?.[Symbol.asyncDispose]();
     for (const server of [service, allowed]) server?.closeAllConnections();
     for (const server of [service, allowed, abstract]) server?.close();
   });
@@ -127,6 +134,42 @@ print(sorted(os.listdir("/run")), os.listdir("/run/berth"), os.listdir("/run/ber
     ];
     const { output } = await curl(attacker, ...urls, "https://169.254.169.254/", "https://10.0.0.1/");
     expect(output.trim().split("\n")).toEqual([...urls.map(() => "403 000"), "000 403", "000 403"]);
+  });
+
+  const reach = async (policy: EgressPolicy, closeConnections = false) =>
+    sandboxes.egress.change(closed.id, { egress: policy }, { closeConnections });
+
+  test("under a list of hosts, TLS is for the host of the tunnel and nothing else, and only while the policy allows it", async () => {
+    const site = `localhost:${front.port}`;
+    const commands = [
+      `curl -sSk -m 20 --noproxy '' https://${site}/`,
+      `curl -sSk -m 20 --connect-to other.example:443:${site} https://other.example/`,
+      `echo | openssl s_client -proxy 127.0.0.1:3128 -connect ${site} -servername localhost 2>&1 | grep -c 'BEGIN CERTIFICATE'`,
+      `echo | openssl s_client -proxy 127.0.0.1:3128 -connect ${site} -noservername 2>&1 | grep -o 'unrecognized name'`,
+      `echo | openssl s_client -proxy 127.0.0.1:3128 -connect ${site} -servername other.example 2>&1 | grep -o 'unrecognized name'`,
+      `curl -sSk -m 20 --noproxy '' https://127.0.0.1:${front.port}/ 2>&1 | grep -o 'response 403'`,
+    ].map((command) => `{ ${command}; } 2>&1`);
+    await reach({ policy: "hosts", hosts: [site] });
+    const { output } = await closed.sh(commands.map((command) => `${command}; echo`).join("; "));
+    const [own, other, ...rest] = output.split("\n").filter((line) => line !== "");
+    expect(own).toBe("allowed");
+    expect(other).toMatch(/unrecognized name/);
+    expect(rest).toEqual(["1", "unrecognized name", "unrecognized name", "response 403"]);
+    await reach({ policy: "none" });
+    expect((await closed.sh(commands[0]!)).output).toContain("response 403");
+  });
+
+  test("a download goes on when the policy forbids it, and ends when its connection is closed", async () => {
+    const endless = `localhost:${portOf(allowed)}`;
+    await reach({ policy: "hosts", hosts: [{ host: endless, methods: ["GET"], paths: ["/endless"] }] });
+    const begun = `curl -sSN -m 40 --noproxy '' http://${endless}/endless > begun 2> ended`;
+    await closed.sh(`(${begun}; echo $? >> ended) > /dev/null 2>&1 & until test -s begun; do sleep 0.05; done`);
+    await reach({ policy: "none" });
+    expect((await closed.sh(`curl -sS --noproxy '' http://${endless}/endless; cat ended`)).output).toContain("no network access");
+    await reach({ policy: "none" }, true);
+    const { output } = await closed.sh("until test -s ended; do sleep 0.05; done; sleep 0.1; cat ended");
+    // The transfer ended with data outstanding.
+    expect(output).toMatch(/18\n$/);
   });
 
   test("a sandbox whose template disables egress has none", async () => {

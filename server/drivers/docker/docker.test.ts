@@ -9,7 +9,7 @@ import { driverSuite, type SuiteDriver } from "../testing/driver.suite.ts";
 import { createDockerDriver } from "./docker.ts";
 import { machine } from "../../../tests/support/machine.ts";
 
-driverSuite("docker", openSuite, { missing: dockerMissing });
+driverSuite("docker", openSuite, { missing: dockerMissing, hasLiveLimits: true });
 driverSuite("docker on gVisor", openSuite, {
   missing: dockerMissing ?? machine.dockerRuntime,
   template: { runtime: gvisor.runtime },

@@ -13,7 +13,10 @@ const probe = await probeOci();
 const refusal = (found: OciProbe) => (found.usable && found.boundDisks ? undefined : found.reason);
 
 // The data folder has a name that the kernel escapes, and is reached through a symbolic link.
-driverSuite("oci", () => openSuite(probe, "berth oci\\", { boundDisks: true, throughLink: true }), { missing: refusal(probe) });
+driverSuite("oci", () => openSuite(probe, "berth oci\\", { boundDisks: true, throughLink: true }), {
+  missing: refusal(probe),
+  hasLiveLimits: true,
+});
 
 // Some machines have no loop devices.
 driverSuite("oci without disk limits", () => openSuite(probe, "berth-oci-", { boundDisks: false, throughLink: false }), {
@@ -27,6 +30,7 @@ for (const name of RUNTIME_NAMES.filter((one) => !(probe.usable && basename(prob
   const found = await probeOci(name);
   driverSuite(`oci on ${name}`, () => openSuite(found, `berth-${name}-`, { boundDisks: true, throughLink: true }), {
     missing: refusal(found),
+    hasLiveLimits: true,
   });
 }
 

@@ -34,6 +34,8 @@ export interface SuiteOptions {
   isVariant?: boolean;
   // The volumes of the variant are of another kind, so it runs all of their tests.
   volumesDiffer?: boolean;
+  // The limits of a running sandbox can change.
+  hasLiveLimits?: boolean;
   // The daemon listens on the network, not on a socket file.
   overNetwork?: boolean;
 }
@@ -52,6 +54,7 @@ export function driverSuite(
     volumesMissing,
     isVariant = false,
     volumesDiffer = false,
+    hasLiveLimits = false,
     overNetwork = false,
   }: SuiteOptions = {},
 ): void {
@@ -126,6 +129,30 @@ export function driverSuite(
       }
       expect(await sh(spec.id, "echo ok")).toBe("ok\n");
     });
+
+    if (hasLiveLimits)
+      testWith(
+        sameInVariants,
+        "limits change while a sandbox runs or is frozen, and a stopped one has those of its next start",
+        async () => {
+          const { change: changeTo, heldMemoryBytes } = driver.liveLimits!;
+          const spec = await created();
+          const { id } = spec;
+          const change = (memoryMb: number) => changeTo(id, { memoryMb, cpus: 0.5 }, deadline());
+          await change(300);
+          await change(300);
+          expect(await heldMemoryBytes(id, deadline())).toBeGreaterThan(0);
+          await driver.pause(id, deadline());
+          await change(400);
+          const resized = { ...spec, template: { ...spec.template, memoryMb: 400, cpus: 0.5 } };
+          expect(await driver.resume(resized, deadline())).toEqual({ restarted: false });
+          expect(await sh(id, "echo ok")).toBe("ok\n");
+          await driver.hibernate(id, deadline());
+          await change(300);
+          expect(await heldMemoryBytes(id, deadline())).toBe(0);
+          expect(await driver.resume(resized, deadline())).toEqual({ restarted: true });
+        },
+      );
 
     test("hibernate keeps the files of workspace and home, and ends all processes, also of a paused sandbox", async () => {
       const spec = await created();

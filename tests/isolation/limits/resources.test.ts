@@ -60,6 +60,31 @@ describeWith(missing, "the resources of a sandbox", () => {
       expect(sizes[2]).toBeLessThanOrEqual(64 * 1024);
     });
 
+    test("limits that change while it runs hold for what runs, with more and with less memory", async () => {
+      const { liveLimits } = sandboxes.driver;
+      const change = (memoryMb: number, cpus = 1) => liveLimits!.change(hog.id, { memoryMb, cpus }, AbortSignal.timeout(30_000));
+      const take = (mib: number) => hog.python(`held = bytearray(${mib} << 20)\nprint("got it all")`);
+      const usedMs = async () => (await sandboxes.driver.stats(hog.id, AbortSignal.timeout(30_000))).cpuMs ?? 0;
+      expect((await take(300)).output).not.toContain("got it all");
+      await change(512, 0.2);
+      expect((await take(300)).output).toBe("got it all\n");
+      const before = await usedMs();
+      const startedMs = performance.now();
+      await hog.sh("timeout 1 sh -c 'while :; do :; done'");
+      const share = ((await usedMs()) - before) / (performance.now() - startedMs);
+      expect(share).toBeLessThan(0.4);
+      // The cache of files does not count as held, so a limit below it is not too small.
+      await hog.sh("head -c 100M /dev/zero > cached; cat cached > /dev/null");
+      const held = await liveLimits!.heldMemoryBytes(hog.id, AbortSignal.timeout(30_000));
+      expect(held).toBeGreaterThan(5 * MiB);
+      expect(held).toBeLessThan(150 * MiB);
+      await change(192);
+      await change(192);
+      expect((await take(300)).output).not.toContain("got it all");
+      expect(await isWell(hog)).toBe(true);
+      await hog.sh("rm cached");
+    });
+
     test("many small hogs together are killed before the daemon is", async () => {
       await hog.sh(
         "for i in $(seq 40); do python3 -c 'held = bytearray(6 << 20); import time; time.sleep(20)' > /dev/null 2>&1 & done; sleep 3",
