@@ -7,6 +7,7 @@ import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";
 import type { SessionState } from "../../server/store/sessions/session.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
+import { ASK_PROXY, policyThatSaid } from "../support/servers/ask-proxy.ts";
 import type { Berth } from "../support/servers/berth.ts";
 import { findRunFaults } from "./check-runs.ts";
 import { findSnapshotLeftovers } from "./check-snapshots.ts";
@@ -61,7 +62,19 @@ async function checkSession(berth: Berth, entry: Entry): Promise<string[]> {
     entry.allowed = new Set(["running"]);
     entry.events.push("session.resumed");
   }
-  return [...(await checkFiles(berth, entry)), ...(await checkImage(berth, entry))];
+  return [...(await checkFiles(berth, entry)), ...(await checkImage(berth, entry)), ...(await checkEgress(berth, entry))];
+}
+
+// The row has a policy that was acknowledged or on its way, and the sandbox has that of the row.
+async function checkEgress(berth: Berth, entry: Entry): Promise<string[]> {
+  const { body } = await berth.api.call("GET", `/api/b2b/sessions/${entry.sessionId}?expand=details`);
+  const policy = (body as { egress?: { policy: "public" | "none" } | null }).egress?.policy ?? "public";
+  if (!entry.egress.has(policy)) return [`${entry.sessionId} has the egress ${policy}, allowed: ${[...entry.egress].join(", ")}`];
+  entry.egress = new Set([policy]);
+  return settled(async () => {
+    const found = policyThatSaid((await berth.api.exec(entry.sandboxId, ASK_PROXY)).stdout);
+    return found === policy ? [] : [`the sandbox of ${entry.sessionId} has the egress ${found}, and its row ${policy}`];
+  });
 }
 
 async function checkImage(berth: Berth, { sessionId, image }: Entry): Promise<string[]> {

@@ -13,6 +13,7 @@ const SHORT = [
   "resume.woken",
   "remove.destroyed",
   "usage.counting",
+  "limits.recorded",
   "volume.deleting",
   "snapshot.copied",
   "outbox.recorded",

@@ -19,6 +19,8 @@ export interface Ledger {
   useProcess(api: Api): Promise<void>;
   // Starts a run in a new session.
   useRun(api: Api): Promise<void>;
+  // Changes the egress of a session.
+  useLimits(api: Api): Promise<void>;
   // Creates a session whose repository names an image, and waits until its setup is over.
   useImage(api: Api): Promise<void>;
   // Retries every create without a response, like a partner, and reports those that made a second session.
@@ -34,6 +36,8 @@ export interface Entry {
   files: Map<string, FileRecord>;
   // The image of its repository. The session must have it after its setup.
   image?: string;
+  // The policies that its egress may have now.
+  egress: Set<"public" | "none">;
   // The events that must exist: one for each response.
   events: string[];
   // The processes that were started. The end of each must be exactly one event.
@@ -129,6 +133,19 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
     entry.runs.push((answer.body as RunStarted).runId);
   }
 
+  async function useLimits(api: Api): Promise<void> {
+    const entry = pick(live("running")) ?? (await create(api));
+    await alone(entry, () => changeEgress(api, entry));
+  }
+
+  async function changeEgress(api: Api, entry: Entry): Promise<void> {
+    const policy = random() < 0.5 ? "none" : "public";
+    entry.egress.add(policy);
+    const answer = await api.call("PATCH", `/api/b2b/sessions/${entry.sessionId}`, { egress: { policy } });
+    if (answer.status !== 200) throw new Error(`a change of egress answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    entry.egress = new Set([policy]);
+  }
+
   async function useImage(api: Api): Promise<void> {
     if (!images) throw new Error("the sandboxes of this run have no images");
     const entry = await create(api, images.create);
@@ -174,6 +191,7 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
       sessionId: session.sessionId,
       sandboxId: session.sandboxId,
       allowed: new Set(["running"]),
+      egress: new Set(["public"]),
       files: new Map([...files].map(([name, record]) => [name, { ...record, perhaps: [...record.perhaps] }])),
       events: ["session.created"],
       processes: [],
@@ -233,6 +251,7 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
     useSource,
     useProcess,
     useRun,
+    useLimits,
     useImage,
     entries: () => entries,
     async act(api) {
@@ -244,6 +263,7 @@ export function createLedger(random: () => number, { images, maxSessions = 6 }: 
       if (dice < 0.5 && running) return alone(running, () => write(api, running));
       if (dice < 0.53 && running) return alone(running, () => run(api, running));
       if (dice < 0.56 && running) return alone(running, () => startRun(api, running));
+      if (dice < 0.6 && running) return alone(running, () => changeEgress(api, running));
       if (dice < 0.7 && running) return alone(running, () => move(api, running, "POST", "/pause", "paused", "session.paused"));
       if (dice < 0.8 && paused) return alone(paused, () => wake(api, paused));
       if (dice < 0.9 && paused) return alone(paused, () => move(api, paused, "POST", "/resume", "running", "session.resumed"));

@@ -52,6 +52,7 @@ export const FAIL_POINTS = [
   "run.accepted",
   "run.delivered",
   "run.recorded",
+  "limits.recorded",
   "volume.deleting",
   "volume.removed",
   "snapshot.begun",
@@ -139,6 +140,7 @@ function actFor(point: string, ledger: Ledger): Ledger["act"] {
   if (point.startsWith("setup.")) return ledger.useSource;
   if (point.startsWith("outbox.")) return ledger.useProcess;
   if (point.startsWith("run.")) return ledger.useRun;
+  if (point.startsWith("limits.")) return ledger.useLimits;
   return point.startsWith("rebuild") ? ledger.useImage : ledger.act;
 }
 

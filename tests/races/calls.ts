@@ -64,6 +64,7 @@ export const CALLS: Record<string, Call> = {
   "patch idleTimeoutMs": patch({ idleTimeoutMs: 14_400_000 }, { idleTimeoutMs: 14_400_000 }),
   "patch metadata": patch({ note: "changed" }, { metadata: { note: "changed" } }),
   "patch onTimeout": patch({ onTimeout: "destroy" }, { onTimeout: "destroy" }),
+  "patch egress": patch({ egress: "none" }, { egress: { policy: "none" }, closeConnections: true }),
   "patch autoResume": {
     send: (subject) => subject.call("PATCH", "", { autoResume: !subject.start.autoResume }),
     phases: [live((state) => [{ state: { ...state, autoResume: state.otherAutoResume }, answer: "200" }])],

@@ -7,6 +7,8 @@ export interface State {
   timeoutMs: number;
   idleTimeoutMs: number | null;
   onTimeout: "pause" | "destroy";
+  // The policy of its egress, as its sandbox has it.
+  egress: "public" | "none";
   // The value of its only metadata.
   note: string;
   // Whether the snapshot that the round uses is there.

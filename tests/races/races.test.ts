@@ -7,8 +7,8 @@ import type { Pair } from "./rounds.ts";
 
 // The short form: the pairs that once went wrong. The long form is `npm run races`.
 const HELD: Record<string, string[]> = {
-  resume: ["patch timeoutMs", "patch idleTimeoutMs", "exec", "start run", "delete"],
-  pause: ["exec", "write", "start run", "socket", "resume"],
+  resume: ["patch timeoutMs", "patch idleTimeoutMs", "patch egress", "exec", "start run", "delete"],
+  pause: ["patch egress", "exec", "write", "start run", "socket", "resume"],
   delete: ["exec", "read", "start run", "socket", "fork", "patch metadata"],
   exec: ["patch timeoutMs", "pause", "delete"],
   socket: ["pause", "delete"],
@@ -16,6 +16,7 @@ const HELD: Record<string, string[]> = {
   fork: ["delete"],
   "fork snapshot": ["delete snapshot"],
   "patch timeoutMs": ["pause", "resume", "delete"],
+  "patch egress": ["pause", "resume", "delete"],
 };
 const ON_BOTH = ["resume"];
 const states = statesOf("running", "paused");

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { WebSocket } from "ws";
 import type { Session } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
+import { ASK_PROXY, policyThatSaid } from "../support/servers/ask-proxy.ts";
 import type { Berth } from "../support/servers/berth.ts";
 import { openSocket } from "./calls.ts";
 import type { State } from "./model.ts";
@@ -54,6 +55,7 @@ const TIMEOUT_MS = 3_600_000;
 const IDLE_MS = 7_200_000;
 // A round takes less than this.
 const TOLERANCE_MS = 300_000;
+const POLICY_MS = 1_000;
 const RUNS = "cat runs 2>/dev/null | wc -l";
 
 export function createSubject(berth: Berth, untilHibernated: (sessionId: string) => Promise<void>): Subject {
@@ -123,6 +125,13 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
 
   const status = async () => (JSON.parse(await must("200", sendJson("GET", pathOf("")))) as { status: State["status"] }).status;
 
+  // What the proxy of the sandbox says. It follows the row within a second.
+  async function policyWithin(endMs: number, expected: State["egress"], said: string): Promise<State["egress"]> {
+    const found = policyThatSaid(said);
+    if (found === expected || performance.now() > endMs) return found;
+    return policyWithin(endMs, expected, (await run(ASK_PROXY)).output);
+  }
+
   async function idlePauseMs(): Promise<number | null> {
     const text = await must("200", send(`${berth.url}/workspace/${start.sandboxId}/session`, { headers: { cookie } }));
     return (JSON.parse(text) as { idlePause: { atMs: number } | null }).idlePause?.atMs ?? null;
@@ -183,7 +192,14 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
       else if ((await status()) === "paused") await must("200", sendJson("POST", pathOf("/resume"), { autoStartAgent: false }));
       const { answer } = await run("rm -f runs; printf before > file");
       if (answer !== "200 exit 0") throw new Error(`the sandbox could not be prepared: ${answer}`);
-      const rules = { timeoutMs: TIMEOUT_MS, idleTimeoutMs: IDLE_MS, metadata: { note: "before" }, onTimeout: "pause", autoResume };
+      const rules = {
+        timeoutMs: TIMEOUT_MS,
+        idleTimeoutMs: IDLE_MS,
+        metadata: { note: "before" },
+        onTimeout: "pause",
+        autoResume,
+        egress: null,
+      };
       await must("200", sendJson("PATCH", pathOf(""), rules));
       if (withSnapshot) {
         start.snapshotId = (JSON.parse(await must("201", sendJson("POST", pathOf("/snapshots"), {}))) as { id: string }).id;
@@ -199,6 +215,7 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
         timeoutMs: TIMEOUT_MS,
         idleTimeoutMs: IDLE_MS,
         onTimeout: "pause",
+        egress: "public",
         note: "before",
         snapshot: withSnapshot,
         file: "before",
@@ -234,10 +251,12 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
       const running = JSON.parse(await must("200", sendJson("GET", `${pathOf("")}?expand=details`))) as Details;
       const timeoutMs = timeoutEnding(Date.parse(running.expiresAt));
       const idleEnd = timeoutEnding(await idlePauseMs());
-      const { output } = await run(`${RUNS}; cat file`);
-      const [runs, file = ""] = output.split("\n");
+      const policyEndMs = performance.now() + POLICY_MS;
+      const { output } = await run(`${ASK_PROXY}; ${RUNS}; cat file`);
+      const [said = "", runs, file = ""] = output.split("\n");
+      const egress = await policyWithin(policyEndMs, running.egress?.policy ?? "public", said);
       // A timeout that does not count is not there.
-      return { ...facts, timeoutMs, idleTimeoutMs: idleEnd === idleTimeoutMs ? idleTimeoutMs : -idleEnd, runs: Number(runs), file };
+      return { ...facts, timeoutMs, idleTimeoutMs: idleEnd === idleTimeoutMs ? idleTimeoutMs : -idleEnd, egress, runs: Number(runs), file };
     },
 
     async dispose() {
@@ -261,4 +280,5 @@ interface Details {
   metadata: Record<string, string>;
   idleTimeoutMs: number | null;
   expiresAt: string;
+  egress: { policy: State["egress"] } | null;
 }

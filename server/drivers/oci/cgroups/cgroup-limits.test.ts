@@ -6,9 +6,16 @@ import { readCgroupLayout } from "./cgroup-layouts.ts";
 
 // Folders that look like a hierarchy, because test machines have the controllers in only one version.
 const MiB = 1024 * 1024;
-const VERSIONS = [
+interface Version {
+  version: 1 | 2;
+  files: Record<string, string>;
+  changed: Record<string, string>;
+  weightFile: "cpu.shares" | "cpu.weight";
+}
+
+const VERSIONS: Version[] = [
   {
-    version: 1 as const,
+    version: 1,
     files: {
       "memory.limit_in_bytes": String(512 * MiB),
       "memory.memsw.limit_in_bytes": String(512 * MiB),
@@ -23,10 +30,10 @@ const VERSIONS = [
       "cpu.cfs_quota_us": "150000",
       "cpu.shares": "192",
     },
-    weightFile: "cpu.shares" as const,
+    weightFile: "cpu.shares",
   },
   {
-    version: 2 as const,
+    version: 2,
     files: {
       "memory.max": String(512 * MiB),
       "cpu.max": "100000 100000",
@@ -35,7 +42,7 @@ const VERSIONS = [
       "memory.stat": `active_file ${50 * MiB}\ninactive_file ${150 * MiB}\n`,
     },
     changed: { "memory.max": String(256 * MiB), "cpu.max": "150000 100000", "cpu.weight": "8" },
-    weightFile: "cpu.weight" as const,
+    weightFile: "cpu.weight",
   },
 ];
 
@@ -61,7 +68,7 @@ describe.each(VERSIONS)("the limits of a group, version $version", ({ version, f
     group.layout.setLimits("one", { cpus: 1.5, memoryBytes: 256 * MiB });
     expect(group.read(weightFile)).toBe("0");
     group.layout.background.leave("one");
-    expect(group.read(weightFile)).toBe((changed as Record<string, string>)[weightFile]);
+    expect(group.read(weightFile)).toBe(changed[weightFile]);
   });
 
   test("memory without the cache of files is held", () => {
