@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { OutputLimit } from "../event-loop/output-limit.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
 import type { SessionCache } from "./access/session-cache.ts";
@@ -22,4 +22,6 @@ export interface GatewayParts {
   parseHost: PreviewLinks["parseHost"];
   // The address of the caller, behind proxies that are trusted.
   addressOf: (request: IncomingMessage) => string;
+  // Ends a response within seconds if the key or token of its request is revoked.
+  endWithAccess: (request: IncomingMessage, response: ServerResponse) => void;
 }

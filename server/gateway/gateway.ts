@@ -141,6 +141,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
     outputLimit,
     parseHost: previews.parseHost,
     addressOf: deps.addressOf,
+    endWithAccess(request, response) {
+      const access = accessChecks.watch(
+        async () => (await authenticate(request)) !== null,
+        () => response.destroy(),
+      );
+      response.once("close", () => access[Symbol.dispose]());
+    },
   };
   const facade = deps.facade?.open(parts);
 
@@ -207,11 +214,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     parts,
 
     relayStream(request, response, target) {
-      const access = accessChecks.watch(
-        async () => (await authenticate(request)) !== null,
-        () => response.destroy(),
-      );
-      response.once("close", () => access[Symbol.dispose]());
+      parts.endWithAccess(request, response);
       return relayToApi({ links, outputLimit }, { request, response, ...target });
     },
 

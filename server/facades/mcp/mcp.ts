@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
 import type { McpHttpHandler } from "@modelcontextprotocol/server";
+import { createFairShare } from "../../fairness/fair-share.ts";
 import { describeError } from "../../faults/describe-error.ts";
 import type { GatewayParts } from "../../gateway/facade.ts";
 import type { Log } from "../../log.ts";
@@ -21,6 +22,8 @@ import { createSessionTools, type SessionToolDeps } from "./tools/session-tools.
 export type McpDeps = SessionToolDeps & RunToolDeps & PreviewToolDeps & { parts: GatewayParts; baseUrl: string; log: Log };
 
 export const MCP_PATH = "/mcp";
+// Requests that are open at once, of all partners and of one.
+const MAX_OPEN = { total: 1024, maxPerHolder: 128 };
 const SESSION_HEADER = "mcp-session-id";
 
 export function addMcp(app: FastifyInstance, deps: McpDeps): void {
@@ -39,6 +42,7 @@ export function addMcp(app: FastifyInstance, deps: McpDeps): void {
   );
   const requireOwnOrigin = createOriginCheck(deps.baseUrl);
   const inFlight = createInFlight();
+  const slots = createFairShare<string>(MAX_OPEN);
   const closing = new AbortController();
   app.addHook("preClose", async () => closing.abort());
 
@@ -54,7 +58,7 @@ export function addMcp(app: FastifyInstance, deps: McpDeps): void {
         tools.serve(server, authInfo!.extra!["request"] as FastifyRequest);
         return server;
       },
-      { onerror, maxSubscriptions: 0 },
+      { onerror, maxSubscriptions: MAX_OPEN.total },
     );
   }
 
@@ -62,11 +66,15 @@ export function addMcp(app: FastifyInstance, deps: McpDeps): void {
     requireOwnOrigin(request);
     const message = parseMessage(request.rawBody);
     const client = clientOf(request);
+    const slot = slots.take(request.principal.partner.id);
+    if (!slot) throw new AppError("rate_limited", { message: "Too many calls at once; wait until some of them have ended" });
     if (message.method === CANCELLED) inFlight.cancel(client, message.params?.requestId);
     const stop = new AbortController();
     const call = inFlight.add(client, message.id, stop);
+    deps.parts.endWithAccess(request.raw, reply.raw);
     // After the response, or when the caller disconnects.
     reply.raw.once("close", () => {
+      slot[Symbol.dispose]();
       call[Symbol.dispose]();
       stop.abort();
     });

@@ -14,14 +14,14 @@ export const MAX_CHARS = 30_000;
 const MAX_RESULT_CHARS = 200_000;
 
 // The text and, for programs, the same as data.
-export const textResult = (text: string, data: Record<string, unknown>): ToolResult => bounded({ text: visible(text), data });
+export const textResult = (text: string, data: Record<string, unknown>): ToolResult => bounded(visible(text), data);
 
-export const jsonResult = (data: object): ToolResult => bounded({ text: JSON.stringify(data), data: data as Record<string, unknown> });
+export const jsonResult = (data: object): ToolResult => bounded(visible(JSON.stringify(data)), data as Record<string, unknown>);
 
-function bounded({ text, data }: { text: string; data: Record<string, unknown> }): ToolResult {
-  const structuredContent = JSON.parse(visible(JSON.stringify(data))) as Record<string, unknown>;
-  if (text.length > MAX_RESULT_CHARS) throw new AppError("too_large", { message: "The result is too large; ask for less at once" });
-  return { content: [{ type: "text", text: visible(text) }], structuredContent };
+function bounded(text: string, data: Record<string, unknown>): ToolResult {
+  const isTooLarge = text.length > MAX_RESULT_CHARS || JSON.stringify(data).length > MAX_RESULT_CHARS;
+  if (isTooLarge) throw new AppError("too_large", { message: "The result is too large; ask for less at once" });
+  return { content: [{ type: "text", text }], structuredContent: data };
 }
 
 export function errorResult(thrown: unknown): ToolResult {
