@@ -17,7 +17,7 @@ interface Options {
 }
 
 const ID = "id of a session of the partner `demo`, or of the one whose key BERTH_API_KEY is";
-const DEFAULT_TTL_MS = 3_600_000;
+const ttlOption = (description: string) => new Option("--ttl <time>", description).argParser(parseDuration).default(3_600_000, "1h");
 
 export const tokenCommands = (): Command[] => [
   new Command("token")
@@ -25,7 +25,7 @@ export const tokenCommands = (): Command[] => [
     .argument("<id>", ID)
     .addOption(new Option("--scope <names...>", "the parts of the session that it opens").choices(TOKEN_SCOPES).makeOptionMandatory())
     .option("--port <number>", "with the scope ports: only this port; may be repeated", addPort)
-    .option("--ttl <time>", "how long it works, up to 30d", parseDuration, DEFAULT_TTL_MS)
+    .addOption(ttlOption("how long it works, up to 30d"))
     .option("--name <text>", "a name for people")
     .option("--json", "print JSON")
     .action(create),
@@ -40,7 +40,7 @@ export const tokenCommands = (): Command[] => [
     .description("print a signed URL that opens a web server in the sandbox")
     .argument("<id>", ID)
     .argument("<port>", "the port on which it listens", parsePort)
-    .option("--ttl <time>", "how long it works, up to 7d", parseDuration, DEFAULT_TTL_MS)
+    .addOption(ttlOption("how long it works, up to 7d"))
     .option("--path <path>", "the path at which it opens")
     .option("--json", "print JSON")
     .action(previewUrl),
