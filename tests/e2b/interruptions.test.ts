@@ -34,7 +34,7 @@ async function openCalls(): Promise<Interrupted> {
       () => (outcomes[name] = "failed"),
     );
   };
-  await box.run(`mkdir watched; head -c ${LARGE_MIB}M /dev/zero > large`);
+  await box.run(`mkdir watched; truncate -s ${LARGE_MIB}M large`);
   let pid = 0;
   let watches = false;
   const sleep = { process: { cmd: "/bin/sleep", args: ["600"] }, stdin: false };

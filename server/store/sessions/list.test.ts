@@ -64,6 +64,32 @@ onBothEngines("the list of sessions", (databases) => {
     expect(await listSessions(store.db, "globex", { limit: 10 })).toEqual({ sessions: [], next: null, metadataBytes: 0 });
   });
 
+  test("filters by several statuses, template and time, and begins with the oldest if asked", async () => {
+    const made: string[] = [];
+    for (let i = 0; i < 9; i++)
+      made.push(
+        await addSession(store, {
+          created_at: nowMs + Math.floor(i / 3),
+          template: i % 2 ? "python" : "default",
+          ...(i === 8 && { state: "destroyed", destroyed_at: nowMs }),
+          ...(i === 7 && { state: "paused", paused_at: nowMs }),
+        }),
+      );
+    const inOrder = made
+      .map((id, i) => ({ id, createdAt: Math.floor(i / 3) }))
+      .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+    const oldestFirst = inOrder.map(({ id }) => id);
+    const seen: string[] = [];
+    for await (const { sessions } of pages(store, { order: "asc", limit: 2 })) seen.push(...sessions.map(({ id }) => id));
+    expect(seen).toEqual(oldestFirst);
+    expect(await ids(store, { order: "desc" })).toEqual(oldestFirst.toReversed());
+    const alive = new Set(made.slice(0, 8));
+    expect(await ids(store, { status: ["running", "paused"], order: "asc" })).toEqual(oldestFirst.filter((id) => alive.has(id)));
+    expect((await ids(store, { createdFromMs: nowMs + 1 })).toSorted()).toEqual(made.slice(3).toSorted());
+    expect((await ids(store, { template: "python", status: ["paused"] })).toSorted()).toEqual([made[7]]);
+    expect(await ids(store, { template: "absent" })).toEqual([]);
+  });
+
   test("a page of large sessions ends early, with and without a filter", async () => {
     const made: string[] = [];
     for (let i = 0; i < 60; i++) made.unshift(await addSession(store, { created_at: nowMs + i, metadata: LARGE_METADATA }));

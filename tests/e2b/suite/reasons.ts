@@ -21,9 +21,4 @@ export const REASONS: readonly { file: string; test: string; reason: string }[] 
     test: "firewall transform injects headers",
     reason: "needs E2B's template `httpbin`, and `rules` with transforms",
   },
-  {
-    file: "sandbox/fork",
-    test: "fork with count lower than 1 fails",
-    reason: "uses a wrong API key and expects a check by the SDK, which newer SDKs leave to the service; it answers 401",
-  },
 ];

@@ -1,6 +1,5 @@
 import { REASONS } from "./reasons.ts";
 
-// The tests that need the service: those that do not pass if no service answers.
 export type Results = TestResult[];
 
 interface TestResult {
@@ -15,12 +14,16 @@ interface VitestReport {
   testResults: { name: string; assertionResults: { fullName: string; status: string }[] }[];
 }
 
-export function readResults(withService: string, withoutService: string): Results {
-  const independent = new Set(
+// The tests that pass although no service answers.
+export const findIndependent = (withoutService: string): ReadonlySet<string> =>
+  new Set(
     testsOf(withoutService)
       .filter(({ status }) => status === "passed")
       .map(({ id }) => id),
   );
+
+// The results of the tests that need the service.
+export function readResults(withService: string, independent: ReadonlySet<string>): Results {
   return testsOf(withService)
     .filter(({ id, status }) => !independent.has(id) && (status === "passed" || status === "failed"))
     .map(({ file, name, status }) => ({
