@@ -12,6 +12,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: C
   key: { about: "manage the API keys of partners", load: () => import("./commands/key.ts") },
   console: { about: "manage the tokens for signing in to the console", load: () => import("./commands/console.ts") },
   session: { about: "list, show, copy and destroy sessions, and run commands in them", load: () => import("./commands/session.ts") },
+  acp: { about: "connect an editor with the coding agent of a session (experimental)", load: () => import("./commands/acp.ts") },
   snapshot: { about: "list, adopt and delete snapshots of sessions", load: () => import("./commands/snapshot.ts") },
   top: { about: "show what live sessions use, updated every two seconds", load: () => import("./commands/top.ts") },
   usage: { about: "show what the sessions of partners used", load: () => import("./commands/usage.ts") },
@@ -38,7 +39,7 @@ Examples:
   berth doctor                                     check what works on this machine
   berth down                                       stop everything; \`--delete\` removes the files too
 
-Settings are environment variables (BERTH_PORT, BERTH_DATA_DIR, …): see docs/configuration.md. All commands except \`serve\` accept
+Settings are environment variables (BERTH_PORT, BERTH_DATA_DIR, …): see docs/configuration.md. All commands except \`serve\` and \`acp\` accept
 --json.
 `;
 

@@ -9,6 +9,7 @@ export type CallScope = TokenScope | "any" | null;
 export const SANDBOX_SOCKETS: readonly [path: string, scope: CallScope][] = [
   ["/terminals/{terminalId}", "terminals"],
   ["/agent/stream", "agent"],
+  ["/acp", "agent"],
   ["/events", null],
   ["/together", null],
   ["/languages/{language}", null],

@@ -30,6 +30,9 @@ import { openThreads } from "./threads.ts";
 import { createReviews, type Reviews } from "./turn-changes/reviews.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
+// A part of the same bundle, because it uses the same protocol library.
+export { attachRemote } from "./remote/remote-client.ts";
+
 // The agent behind the routes (routes.ts), which load this module on first use.
 export interface Agent {
   readonly state: AgentState;

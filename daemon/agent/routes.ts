@@ -181,6 +181,13 @@ export function createAgentRoutes(deps: AgentRoutesDeps): AgentRoutes {
           acceptSocket(call, (socket) => attachPanel(loaded, socket, allows));
         },
       },
+      {
+        path: "/acp",
+        async upgrade(call) {
+          const [loaded, { attachRemote }] = await Promise.all([load(), import("./agent.ts")]);
+          acceptSocket(call, (socket) => attachRemote(loaded, socket, { workspace: deps.workspace.root }));
+        },
+      },
     ],
   };
 }

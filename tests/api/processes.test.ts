@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EventList, Session } from "@berth/contract";
 import type { Process } from "@berth/contract/daemon/processes.ts";
 import { createBerth, type Berth as Client } from "../../client/index.ts";
+import { createApi } from "../support/servers/api.ts";
 import { startBerth, type Berth as Server } from "../support/servers/berth.ts";
 import { runCli } from "../support/servers/cli.ts";
 import { isHibernated } from "../support/servers/is-hibernated.ts";
@@ -29,8 +30,12 @@ test("a process outlives its caller, a killed server and a pause, and its end is
   const count =
     "for i in 1 2 3; do echo $i; sleep 0.1; done; while [ ! -e go ]; do sleep 0.1; done; for i in 4 5; do echo $i; done; exit 5";
   const { id, pid } = await start({ command: count, name: "count" });
+  const { tokens } = await client.sessions.get(session.sessionId);
+  const { token } = await tokens.create({ scopes: ["processes"], ttlMs: 600_000 });
   await berth.kill();
   await berth.start();
+  // A token outlives the server too.
+  expect((await createApi(berth.url, token).call("GET", processes(`/${id}`))).status).toBe(200);
   expect((await change("pause")).status).toBe(200);
   const refused = await berth.api.call("GET", processes(`/${id}`));
   expect([refused.status, refused.headers.get("x-error-code")]).toEqual([409, "session_paused"]);
