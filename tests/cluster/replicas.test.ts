@@ -153,6 +153,19 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, { missing
         for (const server of servers) expect((await tunnelThrough(server, "127.0.0.1")).answer).toBe("closed");
         const tunnels = await Promise.all(servers.map((server) => tunnelThrough(server, address)));
         expect(tunnels.map(({ answer }) => answer)).toEqual(servers.map(() => expect.stringContaining("200")));
+        // A policy that one server changes holds on all of them within a second, also in tunnels if the change says so.
+        const change = (egress: object | null, closeConnections = false) =>
+          two.call("PATCH", `/api/b2b/sessions/${session.sessionId}`, { egress, closeConnections });
+        const answers = () => Promise.all(servers.map(async (server) => (await tunnelThrough(server, address)).answer));
+        expect((await change({ policy: "none" })).status).toBe(200);
+        await expect.poll(answers, { timeout: 1_000 }).toEqual(servers.map(() => expect.stringContaining("no network access")));
+        expect(tunnels.map(({ socket }) => socket.closed)).toEqual(servers.map(() => false));
+        await change({ policy: "none" }, true);
+        await expect.poll(() => tunnels.map(({ socket }) => socket.closed), { timeout: 1_000 }).toEqual(servers.map(() => true));
+        await change(null);
+        await expect.poll(answers, { timeout: 1_000 }).toEqual(servers.map(() => expect.stringContaining("200")));
+        tunnels.splice(0, Infinity, ...(await Promise.all(servers.map((server) => tunnelThrough(server, address)))));
+
         expect((await two.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`)).status).toBe(200);
         await expect.poll(() => tunnels.map(({ socket }) => socket.closed)).toEqual(servers.map(() => true));
         for (const server of servers) expect((await tunnelThrough(server, address)).answer).toBe("closed");

@@ -7,6 +7,7 @@ import { systemClock } from "../../server/clock.ts";
 import { silentLog } from "../../server/log.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
 import { createApi } from "../support/servers/api.ts";
+import { ASK_PROXY, policyThatSaid } from "../support/servers/ask-proxy.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { sharedPostgres } from "../support/databases/postgres.ts";
 
@@ -56,6 +57,11 @@ test("every server knows every session and sends callers to the server on the sa
   const relayed = await second!.call("POST", `/sandboxes/${session.sandboxId}/exec`, { command: "true" });
   expect([relayed.status, relayed.body]).toEqual([421, refused.body]);
   expect((await first!.call("POST", `/sandboxes/${session.sandboxId}/exec`, { command: "true" })).status).toBe(200);
+  // The server of the sandbox learns of a policy that another server has changed within a second.
+  const policy = async () => policyThatSaid((await first!.exec(session.sandboxId, ASK_PROXY)).stdout);
+  expect(await policy()).toBe("public");
+  expect((await second!.call("PATCH", path, { egress: { policy: "none" } })).status).toBe(200);
+  await expect.poll(policy, { timeout: 1_000 }).toBe("none");
   expect((await first!.call("DELETE", `/api/b2b/sessions/${session.sessionId}`)).status).toBe(200);
 });
 

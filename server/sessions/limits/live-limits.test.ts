@@ -181,6 +181,7 @@ onBothEngines("limits that change while a session exists", (databases) => {
     const { id, sessions, update } = await open(machine, { wrapDriver: (driver) => driver });
     const change = () => codeOf(update({ resources: { memoryMb: 1024 } }));
     expect(await change()).toBe("resources_fixed");
+    expect(await codeOf(update({ resources: { memoryMb: 512 } }))).toBe("ok");
     expect(await codeOf(update({ egress: PUBLIC }))).toBe("ok");
     await sessions.pause("acme", id);
     expect(await change()).toBe("resources_fixed");

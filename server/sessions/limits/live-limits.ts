@@ -88,12 +88,13 @@ export function createLiveLimits({ store, driver, egress, templates, servers, si
     },
 
     async requireChangeable(session, changed) {
+      const [now, then] = [session.resources, changed].map((resources) => templateOf(templates, { ...session, resources }));
+      const isSame = now!.cpus === then!.cpus && now!.memoryMb === then!.memoryMb;
       const isStopped = session.state === "paused" && session.isHibernated;
-      if (isStopped) return;
+      if (isSame || isStopped) return;
       if (!isAtSite(session, site)) throw await servers.elsewhere(session.site);
       // During a step the sandbox may start with the limits that it had.
       if (!driver.liveLimits) throw new AppError(STEADY.has(session.state) ? "resources_fixed" : "session_busy");
-      const [now, then] = [session.resources, changed].map((resources) => templateOf(templates, { ...session, resources }));
       if (then!.memoryMb >= now!.memoryMb) return;
       const held = await driver.liveLimits.heldMemoryBytes(session.sandboxId, AbortSignal.timeout(CHANGE_TIMEOUT_MS));
       if (held > then!.memoryMb * MiB) throw new AppError("memory_in_use");
