@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { duplexPair } from "node:stream";
 import { buffer, text } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
@@ -12,7 +12,7 @@ import { listen, PUBLIC, useTestEgress } from "./testing/use-test-egress.ts";
 
 // Under a policy with hosts, a tunnel with TLS must be for the host that its hello names.
 
-const { id, warnings, current, open, tunnel } = useTestEgress();
+const { id, warnings, current, open, tunnel, socketPath } = useTestEgress();
 const NAME = "site.example";
 let front: TlsFront;
 // Keeps what it receives, and speaks first.
@@ -131,6 +131,14 @@ test("a tunnel whose sandbox says nothing ends on both sides", async () => {
   socket.end();
   expect(await received).toEqual(Buffer.alloc(0));
   expect(await text(socket)).toBe("welcomebye");
+});
+
+test.each(["", "SSH-2.0-client\r\n"])("a sandbox that ends at once with %j ends the tunnel on both sides", async (said) => {
+  await openHosts();
+  const socket = connect({ path: socketPath(), allowHalfOpen: true });
+  socket.end(`CONNECT ${NAME}:${rawPort} HTTP/1.1\r\nhost: x\r\n\r\n${said}`);
+  expect(String(await received)).toBe(said);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 .*welcomebye$/s);
 });
 
 // Ports below 1024 are not for tests, so the check is called itself.

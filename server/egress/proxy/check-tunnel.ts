@@ -25,6 +25,7 @@ export function checkTunnel(
   let received = 0;
   let needed = 1;
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
 
   const late = () => finish({ reason: "the tunnel began with an incomplete TLS message", isTls: true });
   const onEnd = () => (received === 0 ? finish({ sent: [] }) : late());
@@ -44,6 +45,7 @@ export function checkTunnel(
   }
 
   function stop(): void {
+    isOver = true;
     clearTimeout(timer);
     inner.off("data", onData).off("end", onEnd).off("close", onClose);
   }
@@ -56,6 +58,8 @@ export function checkTunnel(
 
   inner.on("data", onData).on("end", onEnd).on("close", onClose);
   if (head.length > 0) onData(head);
+  // It may have ended while the connection to the outside was made.
+  if (!isOver && inner.readableEnded) onEnd();
 }
 
 function refuseHello(hello: Exclude<ReturnType<typeof readClientHello>, { is: "incomplete" }>, { host, port }: Target): string | undefined {

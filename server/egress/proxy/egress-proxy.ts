@@ -10,7 +10,7 @@ import { dialTarget, type DialOptions, type Refusal } from "./dial-target.ts";
 import type { FloodLimit } from "../limits/flood-limit.ts";
 import { forwardRequest, refusalBytes } from "./forward.ts";
 import { checkTunnel, TLS_ALERT } from "./check-tunnel.ts";
-import { relayOneWay, relayTunnel } from "./relay-tunnel.ts";
+import { coupleCloses, relayTunnel } from "./relay-tunnel.ts";
 import { permittedAddresses, refuseTarget, type PlainRequest } from "../policy/policy.ts";
 import type { Target } from "../policy/target.ts";
 import { parseAbsolute, parseAuthority } from "../policy/target.ts";
@@ -151,18 +151,19 @@ export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
 
   // The server may speak first. What the sandbox sends waits until its name is checked.
   function relayChecked(target: Target, inner: Duplex, outer: Socket, head: Buffer): void {
-    relayOneWay(outer, inner);
-    inner.once("close", () => void (inner.readableEnded || outer.destroy()));
+    const coupled = coupleCloses(inner, outer);
+    outer.pipe(inner);
     checkTunnel(inner, target, { head, timeoutMs: headersTimeoutMs }, (outcome) => {
       if ("reason" in outcome) {
         refuse(target, outcome.reason);
-        outer.unpipe(inner);
-        outer.destroy();
+        // The sandbox still gets the reason.
+        coupled[Symbol.dispose]();
+        outer.unpipe(inner).destroy();
         return endSocket(inner, outcome.isTls ? TLS_ALERT : refusalBytes({ status: 403, reason: outcome.reason }));
       }
       for (const bytes of outcome.sent) outer.write(bytes);
       if (inner.readableEnded) outer.end();
-      else relayOneWay(inner, outer);
+      else inner.pipe(outer);
     });
   }
 

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { ENCRYPTED_CLIENT_HELLO, extension, helloMessage, records, serverName } from "../../../server/egress/testing/client-hellos.ts";
 import { anyAnswer, type AnswerPlan } from "../traffic/answers.ts";
 import type { BerthWorld } from "../berth-world.ts";
 import { exchange } from "../traffic/exchange.ts";
@@ -72,6 +73,45 @@ const proxyRequest: fc.Arbitrary<RequestPlan> = fc.record({
   body: seldom(anyText, 2).map(([text]) => text ?? null),
   ...flaws,
 });
+
+interface HelloPlan {
+  name: string;
+  other: number[];
+  bytesPerRecord: number;
+  changes: { at: number; value: number }[];
+  cuts: number[];
+}
+
+// Hostile code in a sandbox that begins a tunnel with TLS, whose name the proxy looks for.
+export const egressHello = (world: BerthWorld) =>
+  defineTarget<HelloPlan>({
+    name: "egress, tunnels",
+    plan: fc.record({
+      name: fc.oneof(fc.constantFrom("localhost", "other.example", ""), fieldText),
+      other: fc.array(fc.nat(255), { maxLength: 300 }),
+      bytesPerRecord: fc.constantFrom(16_384, 64, 5, 1),
+      changes: fc.array(fc.record({ at: fc.nat(600), value: fc.nat(255) }), { maxLength: 4 }),
+      cuts: fc.array(fc.nat(700), { maxLength: 4 }),
+    }),
+    workers: 24,
+    deadlineMs: 30_000,
+    async run({ name, other, bytesPerRecord, changes, cuts }, { signal }) {
+      const bytes = records(helloMessage([extension(ENCRYPTED_CLIENT_HELLO, Buffer.from(other)), serverName(name)]), bytesPerRecord);
+      for (const { at, value } of changes) if (at < bytes.length) bytes[at] = value;
+      const ends = [...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length];
+      const pieces = ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end).toString("latin1"));
+      const exchanged = await exchange({
+        to: { path: world.egressSocket("egress") },
+        pieces: [`CONNECT localhost:${world.upstream.port} HTTP/1.1\r\nhost: x\r\n\r\n`, ...pieces],
+        isHead: false,
+        isOwed: false,
+        patienceMs: PATIENCE_MS,
+        signal,
+        isDown: isDownOf(world),
+      });
+      return judge(exchanged);
+    },
+  });
 
 interface UpstreamPlan {
   tunnel: boolean;
