@@ -26,12 +26,17 @@ export interface StartRequest {
   languageServers?: Record<string, LanguageServerProgram>;
   // Settings of git for all programs, in addition to those in files: pairs of a key and a value.
   gitConfig?: [key: string, value: string][];
+  // The MCP servers that the agent uses.
+  mcpServers?: McpServerAddress[];
   // Absent if an older server starts it.
   sandboxId?: string;
   // The egress token: the first line of every connection to the egress proxy, if that has a TCP address
   // (BERTH_EGRESS=host:port).
   egressToken?: string;
 }
+
+// Reached at an address in the sandbox, or a program there.
+export type McpServerAddress = { name: string; url: string } | { name: string; command: string; args: string[] };
 
 export interface StartResponse {
   status: "ok";

@@ -205,6 +205,16 @@ export interface AgentState {
   acceptsImages?: boolean;
   // With `unconfigured`: how a person can sign in, in a terminal that POST /agent/sign-in opens.
   signIn?: AgentSignIn[];
+  // With `ready`: the MCP servers of the session. Absent: it has none.
+  mcpServers?: AgentMcpServer[];
+}
+
+export interface AgentMcpServer {
+  name: string;
+  // `ready`: it answers, or its program is there. The agent does not say whether it uses it.
+  status: "checking" | "ready" | "failed";
+  // Why it has failed.
+  message?: string;
 }
 
 export interface AgentSignIn {

@@ -9,6 +9,7 @@ export * from "./schemas/session.ts";
 export * from "./schemas/session-rules.ts";
 export * from "./schemas/session-token.ts";
 export * from "./schemas/snapshot.ts";
+export * from "./schemas/mcp-server.ts";
 export * from "./schemas/source.ts";
 export * from "./schemas/template.ts";
 export { includesScope, scopeOf, type Parameter, type Route } from "./routes/route.ts";

@@ -5,6 +5,7 @@ import Type from "typebox";
 import { Value } from "typebox/value";
 import type { GivenAgent } from "./agents/catalogue.ts";
 import { findEntryFault } from "./egress-hosts.ts";
+import { findMcpFaults } from "./mcp-servers.ts";
 
 // The fields that a template file may set: any part of a template. An agent needs at least a command; several agents are in order of
 // preference.
@@ -65,7 +66,7 @@ const schemaErrors = (schema: Type.TSchema, value: unknown): FieldError[] =>
   Value.Errors(schema, value).map(({ instancePath, message }) => ({ at: instancePath.split("/").slice(1), message }));
 
 // Checks rules that the schema cannot express.
-function findInvalidValues({ root, env, egress, maxEgress, model, languageServers, relays }: TemplateFields): FieldError[] {
+function findInvalidValues({ root, env, egress, maxEgress, model, languageServers, relays, mcpServers }: TemplateFields): FieldError[] {
   const errors: FieldError[] = [];
   const add = (at: string[], message: string) => void errors.push({ at, message });
   if (root !== undefined && !isAbsolute(root)) add(["root"], `must be an absolute path, not "${root}"`);
@@ -75,6 +76,7 @@ function findInvalidValues({ root, env, egress, maxEgress, model, languageServer
   if (language !== undefined) add(["languageServers", language], `is not one of ${LANGUAGES.join(", ")}`);
   const upstream = relays?.find((relay) => !URL.canParse(relay.upstream))?.upstream;
   if (upstream !== undefined) add(["relays"], `has "${upstream}", which is not a URL`);
+  for (const { field, message } of findMcpFaults(mcpServers ?? [], "valueVariable")) add(field.split("."), `is not valid: ${message}`);
   const { provider, apiKeyVariable, baseUrl } = model ?? {};
   if ((provider === undefined) !== (apiKeyVariable === undefined) || (baseUrl !== undefined && provider === undefined))
     add(["model"], "must name provider and apiKeyVariable together, and baseUrl only with them");

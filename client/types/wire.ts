@@ -419,6 +419,16 @@ export interface components {
                 name: string;
                 description?: string;
             }[];
+            /** With `ready`: the MCP servers of the session. */
+            mcpServers?: {
+                name: string;
+                /**
+                 * `ready`: it answers, or its program is there. The agent does not say whether it uses it.
+                 */
+                status: "checking" | "ready" | "failed";
+                /** Why it has failed. */
+                message?: string;
+            }[];
         };
         AnswerRun: {
             /** The `itemId` of the question in `waitsFor`. */
@@ -526,6 +536,8 @@ export interface components {
             setup?: string;
             /** APIs that programs in the sandbox may call with a credential that only the server knows. */
             relays?: components["schemas"]["Relay"][];
+            /** MCP servers for the agent of the session. They replace those of the template with the same name. */
+            mcpServers?: components["schemas"]["McpServer"][];
             /** Volumes to mount. They replace those of the template with the same name. The session keeps them until it is destroyed, also while it is paused. */
             volumes?: components["schemas"]["VolumeMount"][];
             run?: components["schemas"]["StartRun"];
@@ -586,6 +598,32 @@ export interface components {
             header: string;
             /** The header's value, such as `Bearer …`. The API never returns it. */
             value: string;
+        };
+        McpServer: {
+            /**
+             * The name by which the agent knows it.
+             * @example jira
+             */
+            name: string;
+            /**
+             * The address of a server that speaks HTTP. The agent reaches it through the Berth server, and nothing else there.
+             * @example https://mcp.example.com/mcp
+             */
+            url?: string;
+            /**
+             * With `url`: the header that the Berth server adds to every request.
+             * @example Authorization
+             */
+            header?: string;
+            /**
+             * Instead of `url`: a program in the sandbox, which the agent starts. It has the variables of the session.
+             * @example npx
+             */
+            command?: string;
+            /** The arguments of `command`. */
+            args?: string[];
+            /** The value of `header`, such as `Bearer …`. It never enters the sandbox, and the API never returns it. */
+            value?: string;
         };
         VolumeMount: {
             /**
@@ -1486,6 +1524,8 @@ export interface components {
             /** The image of the repository's devcontainer.json in which the sandbox runs; absent if it is the template's. */
             image?: string;
             relays?: components["schemas"]["RelayRead"][];
+            /** The MCP servers that the create named. */
+            mcpServers?: components["schemas"]["McpServerRead"][];
             /** The volumes that the session mounts. */
             volumes?: components["schemas"]["VolumeMount"][];
             /** When the timeout will pause or destroy the session; null unless it is running. */
@@ -1585,6 +1625,17 @@ export interface components {
              * @example Authorization
              */
             header: string;
+        };
+        McpServerRead: {
+            /**
+             * The name by which the agent knows it.
+             * @example jira
+             */
+            name: string;
+            /** The host of its address. */
+            host?: string;
+            /** Its program in the sandbox. */
+            command?: string;
         };
         SessionToken: {
             /** The identifier of the token, for a revocation. */
@@ -1896,6 +1947,7 @@ export type CreateKey = components['schemas']['CreateKey'];
 export type CreateSession = components['schemas']['CreateSession'];
 export type Source = components['schemas']['Source'];
 export type Relay = components['schemas']['Relay'];
+export type McpServer = components['schemas']['McpServer'];
 export type VolumeMount = components['schemas']['VolumeMount'];
 export type StartRun = components['schemas']['StartRun'];
 export type CreateSessionToken = components['schemas']['CreateSessionToken'];
@@ -1925,6 +1977,7 @@ export type SessionRead = components['schemas']['SessionRead'];
 export type SourceRead = components['schemas']['SourceRead'];
 export type SetupRead = components['schemas']['SetupRead'];
 export type RelayRead = components['schemas']['RelayRead'];
+export type McpServerRead = components['schemas']['McpServerRead'];
 export type SessionToken = components['schemas']['SessionToken'];
 export type SessionTokenWithSecret = components['schemas']['SessionTokenWithSecret'];
 export type Snapshot = components['schemas']['Snapshot'];

@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { MAX_DISPLAY_NAME_LENGTH } from "../visitor.ts";
 import { changeRules, createRules, ruleDetails } from "./session-rules.ts";
 import { RunStarted, StartRun } from "./run.ts";
+import { McpServerRead, McpServers } from "./mcp-server.ts";
 import { VolumeMount, VolumeMounts } from "./volume.ts";
 import { MAX_RELAYS, Relay, RelayRead, RelayUpdate, SetupCommand, SetupRead, Source, SourceRead, SourceUpdate } from "./source.ts";
 
@@ -123,6 +124,7 @@ export const CreateSession = Type.Object(
         description: "APIs that programs in the sandbox may call with a credential that only the server knows.",
       }),
     ),
+    mcpServers: Type.Optional(McpServers),
     volumes: Type.Optional({
       ...VolumeMounts,
       description:
@@ -148,6 +150,7 @@ const details = {
     }),
   ),
   relays: Type.Optional(Type.Array(RelayRead)),
+  mcpServers: Type.Optional(Type.Array(McpServerRead, { description: "The MCP servers that the create named." })),
   volumes: Type.Optional(Type.Array(VolumeMount, { description: "The volumes that the session mounts." })),
   expiresAt: Type.Optional(
     Type.Union([Type.String({ format: "date-time" }), Type.Null()], {

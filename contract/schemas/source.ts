@@ -16,7 +16,7 @@ export const MAX_SETUP_LENGTH = 8192;
 export const RELAY_VARIABLE_PREFIX = "BERTH_RELAY_";
 
 // A header's value cannot contain line breaks. It is a secret, so the API never returns it.
-const Secret = (description: string) => Type.String({ minLength: 1, maxLength: 4096, pattern: "^[\\x20-\\x7e]+$", description });
+export const Secret = (description: string) => Type.String({ minLength: 1, maxLength: 4096, pattern: "^[\\x20-\\x7e]+$", description });
 
 const gitSource = {
   url: Type.String({

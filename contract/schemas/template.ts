@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { ID_BODY } from "../ids.ts";
 import { IMAGE_PATTERN } from "../matching/image-patterns.ts";
 import { EgressPolicy } from "./egress.ts";
+import { MAX_MCP_SERVERS, TemplateMcpServer } from "./mcp-server.ts";
 import { PermissionRules } from "./permission-rule.ts";
 import { IDLE_TIMEOUT_RANGE } from "./session.ts";
 import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
@@ -82,6 +83,8 @@ export const Template = Type.Object({
   setup: Type.Optional(SetupCommand),
   // APIs that sandboxes use with a credential that only the server knows.
   relays: Type.Optional(Type.Array(TemplateRelay, { maxItems: MAX_RELAYS })),
+  // MCP servers that the agent uses.
+  mcpServers: Type.Optional(Type.Array(TemplateMcpServer, { maxItems: MAX_MCP_SERVERS })),
   // Volumes of the partner, by name. Sessions of such a template do not use the pool.
   volumes: Type.Optional(VolumeMounts),
   env: Type.Record(Type.String(), Type.String(), { default: {} }),

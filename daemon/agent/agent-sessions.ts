@@ -1,4 +1,12 @@
-import { type ListSessionsResponse, methods, type NewSessionRequest, RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
+import {
+  type InitializeResponse,
+  type ListSessionsResponse,
+  type McpServer,
+  methods,
+  type NewSessionRequest,
+  RequestError,
+  type SessionUpdate,
+} from "@agentclientprotocol/sdk";
 import type { AgentSession } from "@berth/contract/agent.ts";
 import { badRequest } from "../http/errors.ts";
 import { withTimeout } from "../io/with-timeout.ts";
@@ -30,6 +38,8 @@ export interface AgentSessionsDeps {
   workspace: string;
   ids: SessionIds;
   threads: () => Iterable<Thread>;
+  // The MCP servers that such an agent can use.
+  mcpServers: (about: InitializeResponse) => McpServer[];
   // Whether the server decides about the model, whatever the agent asks for.
   isModelFixed: () => boolean;
 }
@@ -42,9 +52,9 @@ const MAX_LISTED = 50;
 const MAX_PAGES = 5;
 export const AUTH_REQUIRED = -32000;
 
-export function createAgentSessions({ workspace, ids, threads, isModelFixed }: AgentSessionsDeps): AgentSessions {
+export function createAgentSessions({ workspace, ids, threads, mcpServers, isModelFixed }: AgentSessionsDeps): AgentSessions {
   const early = new Map<string, SessionUpdate[]>();
-  const settings: NewSessionRequest = { cwd: workspace, mcpServers: [] };
+  const settingsFor = ({ about }: AgentConnection): NewSessionRequest => ({ cwd: workspace, mcpServers: mcpServers(about) });
 
   return {
     open: ensureOpen,
@@ -84,7 +94,12 @@ export function createAgentSessions({ workspace, ids, threads, isModelFixed }: A
       const method = canLoad ? methods.agent.session.load : methods.agent.session.resume;
       thread.replaying = canLoad ? "shown" : null;
       try {
-        await opened(thread, connection, sessionId, await beforeTimeout(connection.agent.request(method, { ...settings, sessionId })));
+        await opened(
+          thread,
+          connection,
+          sessionId,
+          await beforeTimeout(connection.agent.request(method, { ...settingsFor(connection), sessionId })),
+        );
       } finally {
         thread.replaying = null;
       }
@@ -132,7 +147,7 @@ export function createAgentSessions({ workspace, ids, threads, isModelFixed }: A
     if (isRemembered && (await reopen(thread, connection, thread.sessionId ?? ""))) return;
     if (isRemembered)
       thread.live.add({ kind: "notice", level: "info", text: "The agent was restarted and does not remember the conversation so far." });
-    const created = await beforeTimeout(connection.agent.request(methods.agent.session.new, settings));
+    const created = await beforeTimeout(connection.agent.request(methods.agent.session.new, settingsFor(connection)));
     ids.add(created.sessionId);
     await opened(thread, connection, created.sessionId, created);
   }
@@ -147,7 +162,12 @@ export function createAgentSessions({ workspace, ids, threads, isModelFixed }: A
     for (const method of offered) {
       thread.replaying = "ignored";
       try {
-        await opened(thread, connection, sessionId, await beforeTimeout(connection.agent.request(method, { ...settings, sessionId })));
+        await opened(
+          thread,
+          connection,
+          sessionId,
+          await beforeTimeout(connection.agent.request(method, { ...settingsFor(connection), sessionId })),
+        );
         return true;
       } catch (error) {
         if (error instanceof RequestError && error.code === AUTH_REQUIRED) throw error;

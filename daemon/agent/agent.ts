@@ -18,6 +18,7 @@ import { createModelWatch } from "./model-watch.ts";
 import { type ImageStore, openImageStore } from "./prompts/image-store.ts";
 import { createPromptQueue, type PromptQueue } from "./prompt-queue.ts";
 import { createElicitations } from "./questions/elicitations.ts";
+import { createMcpServers } from "./mcp/mcp-servers.ts";
 import { answerQuestion, parseAnswer } from "./questions/questions.ts";
 import { createRunner, type Runner } from "./program/runner.ts";
 import { isRestriction } from "./rules/decide.ts";
@@ -124,9 +125,13 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
     handlers,
     model,
     runInTerminal,
-    onStateChange(state) {
-      onStateChange(state);
-      publish({ type: "agent", agent: state });
+    onStateChange({ status }) {
+      announce();
+      if (status === "ready")
+        void runner.connect().then(
+          ({ about }) => mcpServers.check(about),
+          () => {},
+        );
     },
     onDeath(reason) {
       for (const thread of threads.all())
@@ -134,11 +139,13 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
     },
   });
 
+  const mcpServers = createMcpServers(environment, announce);
   const elicitations = createElicitations(model.hideAddresses);
   const sessions = createAgentSessions({
     workspace,
     ids: openSessionIds(folder),
     threads: threads.all,
+    mcpServers: (about) => mcpServers.forAgent(about),
     isModelFixed: () => isModelFixed(environment),
   });
   const checkpoints = createCheckpoints({ workspace: files, environment, folder: join(folder, "checkpoints") });
@@ -191,7 +198,7 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
 
   return {
     get state() {
-      return runner.state;
+      return stateWithServers();
     },
     start: () => void runner.connect().catch(() => {}),
     stop() {
@@ -251,6 +258,18 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
 
   function templateRules(): PermissionRule[] {
     return chooseAgent(environment)?.permissions ?? [];
+  }
+
+  function stateWithServers(): AgentState {
+    const { state } = runner;
+    const servers = state.status === "ready" ? mcpServers.state : undefined;
+    return servers ? { ...state, mcpServers: servers } : state;
+  }
+
+  function announce(): void {
+    const state = stateWithServers();
+    onStateChange(state);
+    publish({ type: "agent", agent: state });
   }
 
   function publish(message: AgentMessage): void {

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import type { AgentProgram, LanguageServerProgram, StartRequest } from "@berth/contract/daemon-internal.ts";
+import type { AgentProgram, LanguageServerProgram, McpServerAddress, StartRequest } from "@berth/contract/daemon-internal.ts";
 import { EGRESS_PORT } from "../egress/egress-forwarder.ts";
 import { isStringArray, isStringRecord } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
@@ -13,6 +13,8 @@ export interface Environment {
   start(body: Record<string, unknown>): void;
   // The variables of a terminal or a command. `extra` overrides the session's variables.
   forChild(extra?: Record<string, string>): Record<string, string>;
+  // The MCP servers of the agent.
+  mcpServers(): McpServerAddress[];
   // The variables of an agent. The session's variables override the agent's own.
   forAgent(agent: AgentProgram): Record<string, string>;
 }
@@ -42,6 +44,8 @@ export function createEnvironment({ base, workspace, home, proxyUrl, setupEnv }:
       request = parseStart(body);
       started = true;
     },
+    mcpServers: () =>
+      (request.mcpServers ?? []).map((server) => ("url" in server ? { ...server, url: rewriteProxyUrl(server.url, proxyUrl()) } : server)),
     forAgent: (agent) => ({ ...setupEnv(), ...defaults(), ...agent.env, ...session() }),
     forChild: (extra = {}) => ({ ...setupEnv(), ...defaults(), ...session(), ...extra }),
   };
@@ -97,12 +101,12 @@ const USUAL_URL = `http://127.0.0.1:${EGRESS_PORT}/`;
 
 // The server writes its own URLs with the usual egress port. The actual port may differ (egress-forwarder.ts).
 function rewriteProxyUrls(env: Record<string, string>, url: string | undefined): Record<string, string> {
-  const usual = USUAL_URL;
-  if (url === undefined || usual.startsWith(`${url}/`)) return env;
-  return Object.fromEntries(
-    Object.entries(env).map(([name, value]) => [name, value.startsWith(usual) ? `${url}/${value.slice(usual.length)}` : value]),
-  );
+  if (url === undefined || USUAL_URL.startsWith(`${url}/`)) return env;
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, rewriteProxyUrl(value, url)]));
 }
+
+const rewriteProxyUrl = (text: string, url: string | undefined): string =>
+  url !== undefined && text.startsWith(USUAL_URL) ? `${url}/${text.slice(USUAL_URL.length)}` : text;
 
 function userName(): string {
   try {
@@ -123,6 +127,7 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     sandboxId,
     egressToken,
     gitConfig = [],
+    mcpServers = [],
   } = body;
   if (!isStringRecord(env)) throw badRequest("env must contain only strings");
   // The operating system cannot pass a variable with a NUL character.
@@ -141,9 +146,20 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     autoStartAgent,
     languageServers: parseLanguageServers(languageServers),
     gitConfig: gitConfig as [string, string][],
+    mcpServers: parseMcpServers(mcpServers),
     ...(sandboxId === undefined ? {} : { sandboxId }),
     ...(egressToken === undefined ? {} : { egressToken }),
   };
+}
+
+function parseMcpServers(value: unknown): McpServerAddress[] {
+  if (!Array.isArray(value)) throw badRequest("mcpServers must be an array");
+  return value.map((server: Partial<Record<"name" | "url" | "command" | "args", unknown>>) => {
+    const { name, url, command, args = [] } = server;
+    if (typeof name === "string" && typeof url === "string") return { name, url };
+    if (typeof name === "string" && typeof command === "string" && isStringArray(args)) return { name, command, args };
+    throw badRequest("mcpServers must have a name, and an address or a command");
+  });
 }
 
 function parseLanguageServers(value: unknown): Record<string, LanguageServerProgram> {

@@ -1,4 +1,4 @@
-import type { EgressPolicy, GitSource, Relay, RelayUpdate, Resources, TimeoutAction, VolumeMount } from "@berth/contract";
+import type { EgressPolicy, GitSource, McpServer, Relay, RelayUpdate, Resources, TimeoutAction, VolumeMount } from "@berth/contract";
 import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
 import type { SessionView } from "../store/sessions/view.ts";
 import type { SessionFiles } from "./snapshots/snapshots.ts";
@@ -73,6 +73,7 @@ export interface SetupRequest {
   // A shell command.
   setup?: string;
   relays?: Relay[];
+  mcpServers?: McpServer[];
 }
 
 export interface ChangeOptions {

@@ -20,6 +20,19 @@ export const AgentState = Type.Object(
         describe("With `unconfigured`: how a person can sign in, in a terminal."),
       ),
     ),
+    mcpServers: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: Type.String(),
+          status: Type.Enum(
+            ["checking", "ready", "failed"],
+            describe("`ready`: it answers, or its program is there. The agent does not say whether it uses it."),
+          ),
+          message: Type.Optional(Type.String(describe("Why it has failed."))),
+        }),
+        describe("With `ready`: the MCP servers of the session."),
+      ),
+    ),
   },
   { $id: "AgentState" },
 );

@@ -61,7 +61,7 @@ function agentsOf({ request: { agent, fallbackAgents = [] } }: Environment): Age
   return agent ? [agent, ...fallbackAgents] : [];
 }
 
-function isInstalled(command: string, path: string): boolean {
+export function isInstalled(command: string, path: string): boolean {
   if (isAbsolute(command)) return isProgram(command);
   // A path relative to the workspace, whose files may change at any time. The start reports whether it exists.
   if (command.includes("/")) return true;

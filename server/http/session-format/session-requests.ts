@@ -47,7 +47,7 @@ export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">,
   if (!isFaulty("envVars") && request.envVars && sizeOf(request.envVars) > ENV_LIMITS.totalBytes) {
     faults.push({ field: "envVars", message: "Must have at most 256 KiB in total" });
   }
-  if (!isFaulty("source") && !isFaulty("relays")) faults.push(...findSetupFaults(request));
+  if (!isFaulty("source") && !isFaulty("relays") && !isFaulty("mcpServers")) faults.push(...findSetupFaults(request));
   requireNoFaults(faults);
   return {
     request: toCreateRequest(request, defaultTemplate),
@@ -70,6 +70,7 @@ function toCreateRequest(request: CreateSession, defaultTemplate: string): Creat
     ...(request.source?.git && { source: { git: request.source.git } }),
     ...(request.setup !== undefined && { setup: request.setup }),
     ...(request.relays && { relays: request.relays }),
+    ...(request.mcpServers && { mcpServers: request.mcpServers }),
     ...(request.volumes && { volumes: request.volumes }),
   };
 }

@@ -1,6 +1,7 @@
 import type { ResumedSession, Session, SessionRead, SourceRead } from "@berth/contract";
 import type { SessionView } from "../../sessions/sessions.ts";
 import type { SetupSource } from "../../store/sessions/session-setup.ts";
+import { toMcpRead } from "../../mcp-servers.ts";
 import { ruleDetailsOf } from "./rule-requests.ts";
 
 // How a session is sent to partners: with its five fields, or with all details.
@@ -44,15 +45,16 @@ function toSourceRead(source: SetupSource): SourceRead {
 }
 
 // Present only if the create named them, or if the template has a command.
-function setupDetails({ setup }: SessionView): Pick<SessionRead, "source" | "setup" | "image" | "relays"> {
+function setupDetails({ setup }: SessionView): Pick<SessionRead, "source" | "setup" | "image" | "relays" | "mcpServers"> {
   if (!setup) return {};
-  const { source, status, exitCode, image, relays } = setup;
+  const { source, status, exitCode, image, relays, mcpServers } = setup;
   const hasCommand = source !== null || status !== "none";
   return {
     ...(source && { source: toSourceRead(source) }),
     ...(hasCommand && { setup: { status, exitCode } }),
     ...(image?.status === "used" && { image: image.name }),
     ...(relays.length > 0 && { relays }),
+    ...(mcpServers && { mcpServers: mcpServers.map(toMcpRead) }),
   };
 }
 

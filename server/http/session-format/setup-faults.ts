@@ -1,10 +1,9 @@
+import { findMcpFaults } from "../../mcp-servers.ts";
+import { FORBIDDEN_HEADERS, isUsableUrl } from "../../upstreams.ts";
 import type { CreateSession, FieldFault } from "@berth/contract";
 
-// Headers that a relay must not set, because they decide how the request is read.
-const FORBIDDEN_HEADERS = new Set("host connection content-length transfer-encoding upgrade te trailer expect".split(" "));
-
-// The faults of `source` and `relays` that their schemas cannot express.
-export function findSetupFaults({ source, relays = [], count, resources }: CreateSession): FieldFault[] {
+// The faults of `source`, `relays` and `mcpServers` that their schemas cannot express.
+export function findSetupFaults({ source, relays = [], mcpServers = [], count, resources }: CreateSession): FieldFault[] {
   const faults: FieldFault[] = [];
   const named = source ? [source.git, source.snapshotId, source.sessionId].filter((value) => value !== undefined).length : 0;
   if (source && named !== 1) faults.push({ field: "source", message: "Must have exactly one of git, snapshotId and sessionId" });
@@ -19,13 +18,5 @@ export function findSetupFaults({ source, relays = [], count, resources }: Creat
     if (FORBIDDEN_HEADERS.has(header.toLowerCase())) faults.push({ field: `relays.${i}.header`, message: "This header cannot be set" });
     if (relays.findIndex((other) => other.name === name) !== i) faults.push({ field: `relays.${i}.name`, message: "Must be unique" });
   }
-  return faults;
-}
-
-// The pattern of the schema has excluded users, queries and fragments.
-function isUsableUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { username, password, pathname } = new URL(text);
-  // A parser may have removed dots, and then the path is not the one that the caller has seen.
-  return username === "" && password === "" && text.replace(/\/+$/, "").endsWith(pathname.replace(/\/+$/, ""));
+  return [...faults, ...findMcpFaults(mcpServers)];
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { endToEndHeaders } from "@berth/contract/forwarding.ts";
 import type { RelayTarget } from "./relay-target.ts";
 
-// The headers of the sandbox, and the one that only the server knows.
+// The headers of the sandbox, and the one that only the server knows. An empty name: there is none.
 export function upstreamHeaders(
   { headers }: IncomingMessage,
   { url, passedHeaders }: RelayTarget,
@@ -12,7 +12,7 @@ export function upstreamHeaders(
   const passed = Object.entries(endToEndHeaders(headers)).filter(
     ([name]) => name !== own && (passedHeaders === null || passedHeaders.has(name)),
   );
-  return { ...Object.fromEntries(passed), host: url.host, [own]: value };
+  return { ...Object.fromEntries(passed), host: url.host, ...(own !== "" && { [own]: value }) };
 }
 
 // A challenge would make programs ask people for a password that they do not have.

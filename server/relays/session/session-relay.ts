@@ -8,6 +8,7 @@ import { limitBytes } from "../../forwarding/limit-bytes.ts";
 import { sendRefusal } from "../../forwarding/send-refusal.ts";
 import { sendUpstream } from "../../forwarding/send-upstream.ts";
 import type { Log } from "../../log.ts";
+import { MCP_RELAY_PREFIX } from "../../mcp-servers.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { RelayCaller } from "../../forwarding/relay-caller.ts";
 import type { Relay } from "../relays.ts";
@@ -29,6 +30,8 @@ export interface SessionRelays extends Relay {
 export interface RelayAccess {
   env: Record<string, string>;
   gitConfig: [key: string, value: string][];
+  // The address of a relay in the sandbox.
+  urlOf(name: string): string;
 }
 
 interface NamedUpstream {
@@ -124,6 +127,8 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
       if (found.name === GIT) explainGitAnswer(answer);
       counted.outcome = "passed_on";
       response.writeHead(answer.statusCode, answerHeaders(answer, locationFor(answer, found.upstream, target, prefix)));
+      // A stream of events may begin with a silence.
+      response.flushHeaders();
       await pipeline(limitBytes(answer, { ...byteLimit, onBytes: (bytes) => (counted.receivedBytes += bytes) }), response);
     } finally {
       socket.destroy();
@@ -146,9 +151,10 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
       const all = [...(template.relays ?? []), ...relays];
       const urlOf = (name: string) => `${RELAY_URL}/${tokens.issue(sandboxId)}/${name}`;
       const git = all.find(({ name }) => name === GIT);
-      const others = all.filter(({ name }) => name !== GIT);
+      const others = all.filter(({ name }) => name !== GIT && !name.startsWith(MCP_RELAY_PREFIX));
       return {
         env: Object.fromEntries(others.map(({ name }) => [`BERTH_RELAY_${name}`, urlOf(name)])),
+        urlOf,
         gitConfig: git ? [[`url.${urlOf(GIT)}/repository.insteadOf`, git.upstream.replace(/\/+$/, "")]] : [],
       };
     },

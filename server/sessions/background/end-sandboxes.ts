@@ -68,7 +68,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     egress: { open: async () => {}, change: async () => {}, close: async () => {} },
     meter: { measureLast: async () => {} },
     modelEnv: () => ({}),
-    relayAccess: () => ({ env: {}, gitConfig: [] }),
+    relayAccess: () => ({ env: {}, gitConfig: [], urlOf: () => "" }),
   });
   const owner = `down-${randomBytes(8).toString("hex")}`;
   const transitions = createTransitions({ store, owner, leaseMs: LEASE_MS, clock, onChange: () => {} });

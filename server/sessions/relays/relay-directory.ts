@@ -3,7 +3,7 @@ import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
 import { findRelayOwner } from "../../store/sessions/read.ts";
 import type { Templates } from "../../templates.ts";
-import { GIT_RELAY, openRelays, type SessionRelay } from "./session-relays.ts";
+import { GIT_RELAY, mcpRelayOf, openRelays, type SessionRelay } from "./session-relays.ts";
 
 export interface RelayDirectoryDeps {
   store: Store;
@@ -21,14 +21,19 @@ export function createRelayDirectory({ store, secrets, templates, env }: RelayDi
   return async (sandboxId: SandboxId): Promise<{ partnerId: string | null; relays: LabelledRelay[] }> => {
     const owner = await findRelayOwner(store.db, sandboxId);
     if (!owner) return { partnerId: null, relays: [] };
-    const ofTemplate = (templates.get(owner.template)?.relays ?? []).flatMap(({ valueVariable, ...relay }) => {
+    const { relays = [], mcpServers = [] } = templates.get(owner.template) ?? {};
+    const ofTemplate = relays.flatMap(({ valueVariable, ...relay }) => {
       const value = env[valueVariable];
       return value ? [{ ...relay, value, label: relay.name }] : [];
+    });
+    const toMcp = mcpServers.flatMap((server) => {
+      const value = server.valueVariable === undefined ? "" : env[server.valueVariable];
+      return value === undefined ? [] : mcpRelayOf(server, value).map((relay) => ({ ...relay, label: relay.name }));
     });
     const ofSession = openRelays(secrets, owner.sealedRelays, sandboxId).map((relay) => ({
       ...relay,
       label: relay.name === GIT_RELAY ? GIT_RELAY : "session",
     }));
-    return { partnerId: owner.partnerId, relays: [...ofSession, ...ofTemplate] };
+    return { partnerId: owner.partnerId, relays: [...ofSession, ...ofTemplate, ...toMcp] };
   };
 }

@@ -1,4 +1,5 @@
-import type { GitSource, Relay, SandboxId } from "@berth/contract";
+import type { GitSource, McpServer, Relay, SandboxId, TemplateMcpServer } from "@berth/contract";
+import { relayNameOf } from "../../mcp-servers.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 
 // A relay of a session, with its secret. `username` is set for the relay of the session's repository.
@@ -16,6 +17,10 @@ export const withToken = (relay: SessionRelay, token: string): SessionRelay => (
   ...relay,
   value: basic(relay.username ?? DEFAULT_USERNAME, token),
 });
+
+// The relay to an MCP server that has an address. Without a header, nothing is added to its requests.
+export const mcpRelayOf = ({ name, url, header = "" }: McpServer | TemplateMcpServer, value = ""): SessionRelay[] =>
+  url === undefined ? [] : [{ name: relayNameOf(name), upstream: url, header, value }];
 
 const basic = (username: string, token: string) => `Basic ${Buffer.from(`${username}:${token}`).toString("base64")}`;
 

@@ -51,7 +51,7 @@ export async function openTestSessions(
     meter: { measureLast: async () => {} },
     templates: loadTemplates(undefined),
     modelEnv: () => ({}),
-    relayAccess: () => ({ env: {}, gitConfig: [] }),
+    relayAccess: () => ({ env: {}, gitConfig: [], urlOf: () => "" }),
     secrets,
     clock,
     log,

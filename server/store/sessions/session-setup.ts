@@ -1,3 +1,4 @@
+import type { StoredMcpServer } from "../../mcp-servers.ts";
 import type { GitSource as NamedGitSource, RelayRead, SnapshotId, SourceStatus } from "@berth/contract";
 
 // How the files of a session come into its sandbox, and the command that runs then. Stored as JSON in `sessions.setup`, without
@@ -13,6 +14,8 @@ export interface SessionSetup {
   // Counts the tries. The daemon works on each of them once.
   attempt: number;
   relays: RelayRead[];
+  // Absent: the create named none.
+  mcpServers?: StoredMcpServer[];
   // The image of the repository's devcontainer.json. Absent: it names none that the template allows.
   image?: SetupImage;
 }

@@ -8,6 +8,7 @@ import { EditingNote } from "./editing-note.tsx";
 import { MessageBox } from "./message-box.tsx";
 import { OptionMenu } from "./option-menu.tsx";
 import { AllowedTools, QueueList } from "./queue-list.tsx";
+import { McpList } from "./mcp-list.tsx";
 import { RuleList } from "./rule-list.tsx";
 import { scaleImage } from "./scale-image.ts";
 import { describeUsage } from "./usage.ts";
@@ -62,6 +63,7 @@ export function Composer({ disabled }: { disabled: boolean }) {
           {refusal}
         </p>
       )}
+      <McpList />
       {conversation && <RuleList conversation={conversation} />}
       {conversation && <AllowedTools conversation={conversation} />}
       {conversation && <QueueList conversation={conversation} />}
