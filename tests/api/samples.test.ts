@@ -36,6 +36,8 @@ const NOT_RUN: Record<string, string> = {
     "tests/browser/embed.test.ts runs the example",
   "docs/e2b.md: export E2B_API_KEY=berth_…                             # your API key":
     "runs a program of the reader; tests/e2b has programs with the SDK",
+  'docs/mcp.md: claude mcp add --transport http berth https://berth.example.com/mcp --header "Authorization: Bearer $BERTH_API_KEY"':
+    "needs Claude Code",
   "docs/monitoring.md: OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 OTEL_TRACES_SAMPLER=parentbased_traceidratio OTEL_TRACES_SAMPLER_ARG=0.1 npm start":
     "needs a collector",
   'docs/repositories.md: curl -s -X POST "localhost:8080/api/b2b/sessions?wait=source" -H "X-API-Key: $KEY" -H \'Content-Type: application/json\' -d \'{':
