@@ -1,4 +1,4 @@
-// Builds the parts that do not run as written: the daemon's bundle, the browser app, the server's bundle, and the client
+// Builds the parts that do not run as written: the daemon's bundle, the browser app, the server's bundle, and the clients
 // for partners; or only those that are named. A part is built only when its sources have changed since the last time.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,6 +18,14 @@ const PARTS: Record<string, () => Promise<void>> = {
       "package-lock.json",
     ]),
   client: () => buildPart("client", buildClient),
+  python: () =>
+    buildPart("clients/python", buildPythonClient, [
+      "clients/python/**/*",
+      "contract/**/*.ts",
+      "client/package.json",
+      "scripts/wire-schemas.ts",
+      "package-lock.json",
+    ]),
 };
 
 await runSteps(async () => {
@@ -73,6 +81,10 @@ function fingerprint(patterns: string[]): string {
 
 async function buildClient(): Promise<void> {
   (await import("../client/build.ts")).buildClient();
+}
+
+async function buildPythonClient(): Promise<void> {
+  (await import("../clients/python/build.ts")).buildPythonClient();
 }
 
 async function buildWeb(): Promise<void> {

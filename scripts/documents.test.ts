@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
-const documents = globSync(["*.md", "{bench,client,deploy,docs,examples,tests}/**/*.md"], {
+const documents = globSync(["*.md", "{bench,client,clients,deploy,docs,examples,tests}/**/*.md"], {
   cwd: root,
   exclude: ["**/node_modules/**", "**/artifacts/**", "bench/results/**"],
 });

@@ -10,7 +10,7 @@ import { runQuietly, runStep, runSteps, seconds } from "./step.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const scope = process.argv[2] === "test" ? "test" : "serve";
 
-// command -> Debian package
+// A command, or a file of a package without one -> Debian package
 const SERVE_TOOLS = { runc: "runc", rg: "ripgrep", git: "git" };
 const TEST_TOOLS = {
   ...SERVE_TOOLS,
@@ -20,6 +20,8 @@ const TEST_TOOLS = {
   jq: "jq",
   openssl: "openssl",
   python3: "python3",
+  "/usr/lib/python3/dist-packages/httpx": "python3-httpx",
+  "/usr/lib/python3/dist-packages/pip": "python3-pip",
 };
 // With less than this nothing was installed or built, and there is nothing to report.
 const WORTH_REPORTING_MS = 2_000;
@@ -53,6 +55,7 @@ async function installSystemPackages(tools) {
 }
 
 function isOnPath(command) {
+  if (command.startsWith("/")) return existsSync(command);
   return (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, command)));
 }
 

@@ -39,6 +39,10 @@ export const machine = {
   agent: (name: string) =>
     unless(agentBinaries().has(name), `needs ${name}, which has no package for ${process.platform}-${process.arch} here`),
   command: (name: string, debianPackage = name) => unless(onPath(name), `needs ${name} (apt-get install ${debianPackage})`),
+  // Debian's own Python, for the Python client.
+  python: ["httpx", "pip"].map((name) =>
+    unless(existsSync(`/usr/lib/python3/dist-packages/${name}`), `needs Debian's Python with ${name} (apt-get install python3-${name})`),
+  ),
   // A program that is not in Debian.
   program: (name: string) => unless(onPath(name), `needs ${name}`),
   cgroup: (path: string) => unless(existsSync(join(path, "cgroup.procs")), `no control groups are mounted at ${dirname(path)}`),

@@ -57,7 +57,7 @@ export function createRunCalls(deps: RunCallsDeps): Runs {
   // The daemon of a run that is not over. It knows the run.
   async function inSandbox(partnerId: string, { session, run }: { session: PartnerSession; run: FoundRun }, call: SandboxCall) {
     const { sandboxId } = await reach(partnerId, session.id);
-    if (run.pending !== null) await requireDelivered(session.id, run.id);
+    if (run.pending !== null && (await requireDelivered(session.id, run.id)).endedAtMs !== null) throw new AppError("run_ended");
     try {
       await call(sandboxId, run.id);
     } catch (error) {
@@ -66,11 +66,13 @@ export function createRunCalls(deps: RunCallsDeps): Runs {
     }
   }
 
-  async function requireDelivered(sessionId: string, id: RunId): Promise<void> {
+  // The run after its delivery. A short one may be over by then.
+  async function requireDelivered(sessionId: string, id: RunId): Promise<FoundRun> {
     await delivery.deliver(sessionId);
     const run = await findRun(store.db, sessionId, id);
-    if (!run || run.endedAtMs !== null) throw new AppError("run_ended");
-    if (run.pending !== null) throw new AppError("run_waiting");
+    if (!run) throw new AppError("run_not_found");
+    if (run.pending !== null && run.endedAtMs === null) throw new AppError("run_waiting");
+    return run;
   }
 
   async function findUnfinished(partnerId: string, sessionId: string, runId: string) {
@@ -147,11 +149,11 @@ export function createRunCalls(deps: RunCallsDeps): Runs {
       return listRuns(store.db, { partnerId, sessionId: id, ...filter });
     },
     async find(partnerId, sessionId, runId) {
-      const { session, run } = await find(partnerId, sessionId, runId);
+      const { session, run: found } = await find(partnerId, sessionId, runId);
       const error = notRunning(session) ?? (isAtSite(session, site) ? null : await servers.elsewhere(session.site));
-      if (run.endedAtMs !== null && error) return { run, stream: null };
+      if (found.endedAtMs !== null && error) return { run: found, stream: null };
       if (error) throw error;
-      if (run.pending !== null && run.endedAtMs === null) await requireDelivered(session.id, run.id);
+      const run = found.pending !== null && found.endedAtMs === null ? await requireDelivered(session.id, found.id) : found;
       return { run, stream: { sandboxId: session.sandboxId, path: eventsPath(run.id) } };
     },
     async message(partnerId, sessionId, runId, message) {

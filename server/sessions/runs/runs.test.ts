@@ -208,14 +208,16 @@ onBothEngines("runs", (databases) => {
     expect(await runEvents()).toHaveLength(1);
   });
 
-  test("an interrupt that meets the delivery stops the run", async () => {
+  test("an interrupt that meets the delivery stops the run, whose end can be followed", async () => {
     const { id, runs } = await open();
     const goOn = Promise.withResolvers<void>();
     daemon.answerNext(/^POST $/, () => goOn.promise);
     const { id: runId } = await startDelivered(id);
+    const following = runs.find("acme", id, runId);
     await runs.interrupt("acme", id, runId);
     expect((await runEvents()).map(({ type, reason }) => [type, reason])).toEqual([["run.finished", "requested"]]);
     goOn.resolve();
+    expect(await following).toMatchObject({ run: { status: "interrupted" }, stream: { path: expect.stringContaining(runId) } });
     await expect.poll(() => daemon.calls.map(({ path }) => path)).toEqual(["", `/${runId}/interrupt`]);
     await expect.poll(async () => (await rowOf(id, runId))?.pending).toBeNull();
   });

@@ -11,7 +11,7 @@ export interface Sample {
 }
 
 const root = join(import.meta.dirname, "../../..");
-const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "client/README.md", "docs/*.md", "examples/*/README.md"];
+const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "client/README.md", "clients/*/README.md", "docs/*.md", "examples/*/README.md"];
 
 export function readSamples(): Sample[] {
   return globSync(DOCUMENTS, { cwd: root })
