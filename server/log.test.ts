@@ -24,6 +24,15 @@ test("a secret that is logged by mistake is masked, in the fields, in an object 
   expect(fields.token).toBe("SECRET");
 });
 
+test("a key or token in a text is masked, and nothing else of it", () => {
+  const { log, lines } = collect();
+  const secrets = [`berth_${"a1".repeat(32)}`, `berth_op_${"b2".repeat(32)}`, `berth_st_${"0".repeat(26)}_${"-_Az".repeat(11).slice(1)}`];
+  for (const secret of secrets) log.warn("failed", { message: `no ${secret}, sorry`, cause: { text: secret } });
+  log.warn("failed", { message: "berth_gateway_requests_total_of_a_long_metric_name_is_none" });
+  const masked = { message: "no [redacted], sorry", cause: { text: "[redacted]" } };
+  expect(lines).toMatchObject([masked, masked, masked, { message: "berth_gateway_requests_total_of_a_long_metric_name_is_none" }]);
+});
+
 test("events below the level are not logged, also by a child", () => {
   const { log, lines } = collect();
   log.debug("unseen");

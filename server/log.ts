@@ -56,10 +56,14 @@ function mask(fields: object): object {
 function maskWith(fields: object, maskValue: (value: unknown) => unknown): object {
   let masked: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
-    const shown = SECRETS.has(name) && value !== undefined ? MASK : maskValue(value);
+    const shown = SECRETS.has(name) && value !== undefined ? MASK : typeof value === "string" ? maskText(value) : maskValue(value);
     if (shown !== value) (masked ??= { ...fields })[name] = shown;
   }
   return masked ?? fields;
 }
+
+// Keys and tokens of ours in a text, such as the message of an error. The first check is cheap, and most texts have none.
+const maskText = (text: string): string => (text.includes("berth_") ? text.replaceAll(CREDENTIAL, MASK) : text);
+const CREDENTIAL = /\bberth_(?:(?:op_)?[0-9a-f]{64}|st_[0-9a-z]{26}_[\w-]{43})/g;
 
 const isPlain = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value);

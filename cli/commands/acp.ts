@@ -49,6 +49,8 @@ async function bridge(sandboxUrl: string, token: string): Promise<void> {
   await health.body?.cancel();
   const socket = new WebSocket(`${sandboxUrl.replace(/^http/, "ws").replace(/\/$/, "")}/acp`, { headers, perMessageDeflate: false });
   const closed = once(socket, "close") as Promise<[code: number, reason: Buffer]>;
+  // An error before the socket is open is reported by the next wait.
+  closed.catch(() => {});
   await once(socket, "open");
   socket.on("message", (data: Buffer) => {
     if (!process.stdout.write(`${data.toString()}\n`)) socket.pause();
