@@ -1,5 +1,8 @@
+import { client, methods, PROTOCOL_VERSION, type SessionUpdate } from "@agentclientprotocol/sdk";
+import { createWebSocketStream, type WebSocketConstructor } from "@agentclientprotocol/sdk/experimental/ws-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CreatedSession, EventList, Run, RunStarted } from "@berth/contract";
+import { WebSocket } from "ws";
 import { modelSettings, preferredAgent as agent, serverSettings } from "../support/agents/agents.ts";
 import { startModelServer, type ModelServer } from "../support/agents/model-server.ts";
 import { describeWith } from "../support/machine.ts";
@@ -78,6 +81,40 @@ describeWith(agent.missing, "runs of a session", () => {
     await becomes(runId, "succeeded");
     expect(await get(runId)).toMatchObject({ text: "Second.", turns: 3 });
     expect(await eventsOf(runId)).toEqual(["run.started running", "run.finished succeeded"]);
+  });
+
+  test("an editor with a session token drives the same agent over the Agent Client Protocol, and answers its question", async () => {
+    model.script = [agent.write("/workspace/desk.txt", "desk\n"), { say: "From the desk." }];
+    const path = `/api/b2b/sessions/${session.sessionId}/tokens`;
+    const { token } = (await berth.api.call("POST", path, { scopes: ["agent"], ttlMs: 600_000 })).body as { token: string };
+    const stream = createWebSocketStream(`${berth.url.replace("http", "ws")}/sandboxes/${session.sandboxId}/acp`, {
+      WebSocket: WebSocket as unknown as WebSocketConstructor,
+      headers: { authorization: `Bearer ${token}` },
+      cookies: "omit",
+    });
+    const updates: SessionUpdate[] = [];
+    let questions = 0;
+    const editor = client({ name: "editor" })
+      .onNotification(methods.client.session.update, ({ params }) => void updates.push(params.update))
+      .onRequest(methods.client.session.requestPermission, ({ params }) => {
+        questions++;
+        return { outcome: { outcome: "selected", optionId: params.options.find(({ kind }) => kind === "allow_once")!.optionId } };
+      })
+      .connect(stream);
+    await editor.agent.request(methods.agent.initialize, { protocolVersion: PROTOCOL_VERSION, clientCapabilities: {} });
+    const { sessionId, modes } = await editor.agent.request(methods.agent.session.new, { cwd: "/home/ada", mcpServers: [] });
+    const modeId = modes!.availableModes.find(({ id }) => /ask|approve/.test(id))!.id;
+    await editor.agent.request(methods.agent.session.setMode, { sessionId, modeId });
+    const prompt = [{ type: "text" as const, text: "Write it" }];
+    expect(await editor.agent.request(methods.agent.session.prompt, { sessionId, prompt })).toEqual({ stopReason: "end_turn" });
+    const chunks = updates.flatMap((update) => (update.sessionUpdate === "agent_message_chunk" ? [update.content] : []));
+    expect(chunks.map((content) => (content.type === "text" ? content.text : "")).join("")).toBe("From the desk.");
+    expect(questions).toBe(1);
+    expect(updates.map(({ sessionUpdate }) => sessionUpdate)).toContain("tool_call");
+    expect(String(await berth.api.readFile(session.sandboxId, "desk.txt"))).toBe("desk\n");
+    // The conversations of the runs before are there too.
+    expect((await editor.agent.request(methods.agent.session.list, {})).sessions.length).toBeGreaterThan(2);
+    editor.close();
   });
 
   test("a run is interrupted, and one that works when its session is destroyed ends with it", async () => {
