@@ -13,6 +13,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: C
   console: { about: "manage the tokens for signing in to the console", load: () => import("./commands/console.ts") },
   session: { about: "list, show, copy and destroy sessions, and run commands in them", load: () => import("./commands/session.ts") },
   acp: { about: "connect an editor with the coding agent of a session (experimental)", load: () => import("./commands/acp.ts") },
+  ssh: { about: "open a shell in a session, and let ssh, scp, rsync and editors reach sessions", load: () => import("./commands/ssh.ts") },
   snapshot: { about: "list, adopt and delete snapshots of sessions", load: () => import("./commands/snapshot.ts") },
   top: { about: "show what live sessions use, updated every two seconds", load: () => import("./commands/top.ts") },
   usage: { about: "show what the sessions of partners used", load: () => import("./commands/usage.ts") },
@@ -36,6 +37,7 @@ Examples:
   berth partner create acme --max-sessions 100     create a partner and its first key
   berth key rotate key_01k9…                       replace a key; the old one works for another day
   berth session list --partner acme                list live sessions
+  berth ssh ses_01k9…                              open a shell in a session
   berth doctor                                     check what works on this machine
   berth down                                       stop everything; \`--delete\` removes the files too
 
@@ -58,7 +60,7 @@ export async function main(args: string[]): Promise<number> {
 export async function buildProgram(args: string[]): Promise<Command> {
   const program = new Command("berth");
   program.description("Coding sessions for the users of your product.").version(manifest.version, "-V, --version", "show the version");
-  program.addHelpText("after", EXAMPLES);
+  program.enablePositionalOptions().addHelpText("after", EXAMPLES);
   const wanted = args.find((arg) => !arg.startsWith("-"));
   for (const [name, { about, load }] of Object.entries(COMMANDS)) {
     const command = name === wanted ? (await load()).command : new Command(name);

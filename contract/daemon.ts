@@ -147,6 +147,15 @@ export interface Terminal {
   // The total number of output bytes so far, which is the end of the stream.
   offset: number;
 }
+// GET /ssh          SshHost
+// WebSocket /ssh    binary frames with the bytes of an SSH connection: a shell, commands, SFTP, and forwarding of ports and Unix sockets
+//                   in both directions. The caller of the WebSocket is authenticated; inside, `none` is the method, and every user name
+//                   will do. 409 `too_many` above 16 connections
+export interface SshHost {
+  // The sandbox's host key as in a known_hosts file: `ssh-ed25519 AAAA…`. It is created with the first call.
+  hostKey: string;
+}
+
 // WebSocket /terminals/{id}?offset=N
 //   A client counts the output bytes it has received. When it reconnects, it sends that count as `offset` and gets the rest.
 //   Daemon -> client: first a text frame `attached`, then output as binary frames and other messages as text frames.

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
-import { build, type PluginBuild } from "esbuild";
+import { build, type BuildOptions, type PluginBuild } from "esbuild";
 
 const OUT = join(import.meta.dirname, "dist");
 const require = createRequire(import.meta.url);
@@ -61,7 +61,10 @@ function makeReadable(folder: string): void {
 
 async function bundle(folder: string): Promise<void> {
   const [empty, lazyHttp] = [source("empty-module.cjs"), source("lazy-http.cjs")];
-  await build({
+  // ws loads these modules, but a server without TLS and compression never uses them. They cost 2 MB in every sandbox.
+  const unused = { zlib: empty, https: empty, tls: empty };
+  await buildParts(folder, {
+    alias: { ...unused, http: lazyHttp, "node:http": lazyHttp },
     entryPoints: {
       daemon: source("main.ts"),
       agent: source("agent/agent.ts"),
@@ -70,6 +73,15 @@ async function bundle(folder: string): Promise<void> {
       "run-setup": source("setup/runner/run-setup.ts"),
       "search-builtin": source("search/search-builtin.ts"),
     },
+  });
+  // ssh2 needs zlib to start, and compares the names of its classes. Its native parts are optional, and not installed.
+  const native = ["cpu-features", "./crypto/build/Release/sshcrypto.node"];
+  await buildParts(folder, { entryPoints: { ssh: source("ssh/ssh.ts") }, keepNames: true, external: native });
+}
+
+async function buildParts(folder: string, options: BuildOptions): Promise<void> {
+  await build({
+    ...options,
     outdir: folder,
     outExtension: { ".js": ".cjs" },
     bundle: true,
@@ -77,8 +89,6 @@ async function bundle(folder: string): Promise<void> {
     platform: "node",
     target: "node24",
     format: "cjs",
-    // ws loads these modules, but a server without TLS and compression never uses them. They cost 2 MB in every sandbox.
-    alias: { zlib: empty, https: empty, tls: empty, http: lazyHttp, "node:http": lazyHttp },
     // `import()` becomes a `require` of a separate bundle, so that sessions do not pay for parts they never use.
     supported: { "dynamic-import": false },
     plugins: [{ name: "lazy parts", setup: keepLazyPartsApart }],

@@ -38,9 +38,11 @@ import { processRoutes } from "./processes/process-routes.ts";
 import { programRoutes } from "./program-list/program-list.ts";
 import { runningPrograms, stopProgram } from "./programs/program.ts";
 import type { StartedProgram } from "./program-list/started-program.ts";
+import { startRunning } from "./programs/running.ts";
 import { stopGroup } from "./programs/process-group.ts";
 import { findRoutes } from "./search/find.ts";
 import { searchRoutes } from "./search/search.ts";
+import { createSshRoutes } from "./ssh/routes.ts";
 import { openSetupFiles } from "./setup/setup-files.ts";
 import { createSetup } from "./setup/setup.ts";
 import { createTerminals } from "./terminals/terminals.ts";
@@ -130,6 +132,14 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   });
   const changes = createChanges({ workspace, environment, folder: join(BERTH_HOME, ".berth/start") });
   const languages = createLanguageRoutes({ environment, workspace: workspace.root });
+  const ssh = createSshRoutes({
+    hostKeyFile: join(work, "ssh/host_key"),
+    environment,
+    workspace: workspace.root,
+    home: BERTH_HOME,
+    startRunning,
+    pauses,
+  });
   const diskUse = createDiskUse([BERTH_WORKSPACE, BERTH_HOME]);
   const relay = portRelay({ hiddenPorts: ownPorts });
 
@@ -154,6 +164,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     ...changes.routes,
     ...gitRoutes({ workspace, environment, watch: watcher.include }),
     ...relay.routes,
+    ...ssh.routes,
   ];
   const upgrades = [
     ...terminals.upgrades,
@@ -161,6 +172,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     ...agent.upgrades,
     ...languages.upgrades,
     ...relay.upgrades,
+    ...ssh.upgrades,
     ...togetherRoutes(),
   ];
   answerRequests(server, { authentication, routes, upgrades, pauses });
@@ -184,7 +196,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       const { pid, spawnargs } = program;
       return pid === undefined ? [] : [{ kind: "command", title: spawnargs, pid, stop: () => stopProgram(program) }];
     });
-    return [...processes.programs(), ...terminals.programs(), ...agents, ...languages.programs(), ...commands];
+    return [...processes.programs(), ...terminals.programs(), ...agents, ...languages.programs(), ...ssh.programs(), ...commands];
   }
 
   function stopPrograms(): void {
@@ -192,6 +204,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     terminals.stop();
     agent.stop();
     languages.stop();
+    ssh.stop();
   }
 
   // Once, when the daemon learns which sandbox this is.

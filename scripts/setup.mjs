@@ -22,6 +22,8 @@ const TEST_TOOLS = {
   python3: "python3",
   "/usr/lib/python3/dist-packages/httpx": "python3-httpx",
   "/usr/lib/python3/dist-packages/pip": "python3-pip",
+  rsync: "rsync",
+  ssh: "openssh-client",
 };
 // With less than this nothing was installed or built, and there is nothing to report.
 const WORTH_REPORTING_MS = 2_000;

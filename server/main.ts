@@ -33,6 +33,7 @@ import { readPartner } from "./keys/partners.ts";
 import { DEMO_PARTNER, seedDemo } from "./keys/seed.ts";
 import { describeLowLimit, maxConnectionsFor, readOpenFileLimit } from "./open-files.ts";
 import { createDaemonLinks } from "./daemon-link/daemon-links.ts";
+import { readSshHostKey } from "./daemon-link/ssh-host-key.ts";
 import { withNews } from "./daemon-link/link-news.ts";
 import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
@@ -278,6 +279,7 @@ export async function startServer(
       authenticate: createApiAuthentication({ keys, tokens: sessionTokens }),
       sessionTokens,
       issuePreviewUrl,
+      readSshHostKey: async ({ host: owner, sandboxId }) => (owner === site.host ? readSshHostKey(links, sandboxId) : null),
       isTrustedProxy,
       tickets,
       feed,

@@ -5,14 +5,31 @@ import type { Config } from "@berth/server/config/config.ts";
 import { DEMO_KEY_FILE, DEMO_PARTNER } from "@berth/server/keys/seed.ts";
 import { readSettings } from "./settings.ts";
 
+export interface ServerCall extends Berth {
+  baseUrl: string;
+  apiKey: string;
+}
+
+// A server that is not on this machine.
+export interface OtherServer {
+  baseUrl: string;
+  apiKey: string;
+}
+
 // Works with the API of the running server, like the backend of a partner: with BERTH_API_KEY, or with the key of the partner `demo`.
-export async function withServer(work: (berth: Berth & { baseUrl: string }) => Promise<void>): Promise<void> {
-  const config = await readSettings();
-  const baseUrl = addressOf(config);
-  const apiKey = await readKey(config);
+export async function withServer(work: (berth: ServerCall) => Promise<void>, other?: OtherServer): Promise<void> {
+  const { baseUrl, apiKey } = other ?? (await findServerAndKey());
   await fetch(`${baseUrl}/healthz`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) }).catch((error: unknown) => fail(baseUrl, error));
   const berth = createBerth({ apiKey, baseUrl, timeoutMs: CALL_TIMEOUT_MS, maxRetries: 0 });
-  await work({ ...berth, baseUrl }).catch((error: unknown) => fail(baseUrl, error));
+  await work({ ...berth, baseUrl, apiKey }).catch((error: unknown) => fail(baseUrl, error));
+}
+
+// The address of the server on this machine.
+export const findServer = async (): Promise<string> => addressOf(await readSettings());
+
+async function findServerAndKey(): Promise<OtherServer> {
+  const config = await readSettings();
+  return { baseUrl: addressOf(config), apiKey: await readKey(config) };
 }
 
 // The server may listen on all addresses; it is on this machine in any case.

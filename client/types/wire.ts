@@ -1690,6 +1690,15 @@ export interface components {
             revokedAt: string | null;
             /** The token itself. This response is the only one that contains it. */
             token: string;
+            ssh: {
+                /**
+                 * Format: uri
+                 * The WebSocket that carries SSH connections.
+                 */
+                url: string;
+                /** The sandbox's host key as in a known_hosts file. null if the session does not run; `GET {sandboxUrl}/ssh` returns it as soon as it does. */
+                hostKey: string | null;
+            } | null;
         };
         Snapshot: {
             /**

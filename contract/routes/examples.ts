@@ -40,6 +40,8 @@ const sessionToken = {
   expiresAt: "2030-01-31T10:30:00.000Z",
   revokedAt: null,
 };
+const hostKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKq0MGgDJ6ESPyhkhVxgUKOSyZCHC0s9LsWJcFbFKyVq";
+const tokenSsh = { url: `wss://berth.example/sandboxes/${sandboxId}/ssh`, hostKey };
 const runId = "run_01kan2v8r08v0x4z6b9dbfdjmp";
 const runSummary = {
   runId,
@@ -183,7 +185,12 @@ export const EXAMPLES: Record<string, unknown> = {
   RotatedKey: { ...key, ...keySecret, previousKeyExpiresAt: "2030-01-31T10:00:00.000Z" },
   CreateSessionToken: { scopes: sessionToken.scopes, ports: sessionToken.ports, ttlMs: 3_600_000, name: sessionToken.name },
   SessionToken: sessionToken,
-  SessionTokenWithSecret: { ...sessionToken, token: `berth_st_01kan2v8r0aw1y5a7c9ecgfkmq_${"x".repeat(43)}` },
+  SessionTokenWithSecret: {
+    ...sessionToken,
+    token: `berth_st_01kan2v8r0aw1y5a7c9ecgfkmq_${"x".repeat(43)}`,
+    scopes: ["files", "ports", "ssh"],
+    ssh: tokenSsh,
+  },
   SessionTokenList: { data: [sessionToken] },
   IssuePreviewUrl: { port: 3000, ttlMs: 3_600_000 },
   PreviewUrl: {

@@ -10,6 +10,7 @@ export const SANDBOX_SOCKETS: readonly [path: string, scope: CallScope][] = [
   ["/terminals/{terminalId}", "terminals"],
   ["/agent/stream", "agent"],
   ["/acp", "agent"],
+  ["/ssh", "ssh"],
   ["/events", null],
   ["/together", null],
   ["/languages/{language}", null],

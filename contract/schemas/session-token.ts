@@ -58,8 +58,23 @@ const token = {
 export const SessionToken = Type.Object(token, { $id: "SessionToken" });
 export type SessionToken = Static<typeof SessionToken>;
 
+const TokenSsh = Type.Object(
+  {
+    url: Type.String({ format: "uri", description: "The WebSocket that carries SSH connections." }),
+    hostKey: Type.Union([Type.String(), Type.Null()], {
+      description:
+        "The sandbox's host key as in a known_hosts file. null if the session does not run; `GET {sandboxUrl}/ssh` returns it as soon as it does.",
+    }),
+  },
+  { description: "With the scope `ssh`: where SSH is, and how to recognize the sandbox. Otherwise null." },
+);
+
 export const SessionTokenWithSecret = Type.Object(
-  { ...token, token: Type.String({ description: "The token itself. This response is the only one that contains it." }) },
+  {
+    ...token,
+    token: Type.String({ description: "The token itself. This response is the only one that contains it." }),
+    ssh: Type.Union([TokenSsh, Type.Null()]),
+  },
   { $id: "SessionTokenWithSecret" },
 );
 export type SessionTokenWithSecret = Static<typeof SessionTokenWithSecret>;

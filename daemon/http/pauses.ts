@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { EventEmitter } from "node:events";
 import { afterRunningTime } from "../io/running-time.ts";
 
 // Tells a caller that disconnects from a pause, which closes all connections too. The work of a call ends with its caller, but goes on
@@ -11,8 +11,8 @@ export interface Pauses {
   readonly isUnderWay: boolean;
   // Calls back when a pause begins, until disposed.
   onBegin(listener: () => void): Disposable;
-  // Calls back if the caller of this response disconnects; not if a pause has closed the connection.
-  onGone(response: ServerResponse, listener: () => void): void;
+  // Calls back if the caller of this response or connection disconnects; not if a pause has closed it.
+  onGone(connection: Pick<EventEmitter, "once">, listener: () => void): void;
 }
 
 // A pause that has not frozen the daemon by then has failed.
@@ -46,9 +46,9 @@ export function createPauses(): Pauses {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
-    onGone(response, listener) {
+    onGone(connection, listener) {
       const before = pauses;
-      response.once("close", () => {
+      connection.once("close", () => {
         if (!cancel && before === pauses) listener();
       });
     },

@@ -14,6 +14,11 @@ export interface Running {
   write(bytes: Uint8Array): boolean;
   drained(callback: () => void): void;
   closeInput(): void;
+  // Stop and continue to read its output, which holds back the program.
+  pause(): void;
+  resume(): void;
+  // Nobody reads its output any more: a program that writes ends, unless it has a pseudo-terminal or ignores that.
+  closeOutput(): void;
   // No-op without a pseudo-terminal.
   resize(cols: number, rows: number): void;
   // No-op if it has exited. Reaches everything that the program has started.
@@ -49,7 +54,14 @@ function startOnPty({ words, cwd, env, onOutput, onExit }: RunningOptions, size:
     onOutput: (bytes) => onOutput("stdout", bytes),
     onExit: (code, signal) => onExit(code, signal === null ? null : signalName(signal)),
   });
-  return { ...pty, takesInput: true, closeInput: () => void pty.write(END_OF_INPUT), signal: pty.kill, stop: pty.stop };
+  return {
+    ...pty,
+    takesInput: true,
+    closeInput: () => void pty.write(END_OF_INPUT),
+    closeOutput: pty.resume,
+    signal: pty.kill,
+    stop: pty.stop,
+  };
 }
 
 async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOptions): Promise<Running> {
@@ -80,6 +92,18 @@ async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOpti
       program.stdin.on("drain", done).on("close", done);
     },
     closeInput: () => void program.stdin.end(),
+    pause() {
+      program.stdout.pause();
+      program.stderr.pause();
+    },
+    resume() {
+      program.stdout.resume();
+      program.stderr.resume();
+    },
+    closeOutput() {
+      program.stdout.destroy();
+      program.stderr.destroy();
+    },
     resize: () => {},
     signal: (signal) => signalProgram(program, signal),
     stop: () => stopProgram(program),

@@ -8,3 +8,9 @@ export function loginShell(): string[] {
   const bash = BASH.find((path) => existsSync(path));
   return bash ? [bash, "--rcfile", join(import.meta.dirname, "bashrc"), "-i"] : ["/bin/sh", "-i"];
 }
+
+// The command line of a shell that runs a command or, with null, the commands that it reads from its input.
+export function commandShell(command: string | null): string[] {
+  const shell = BASH.find((path) => existsSync(path)) ?? "/bin/sh";
+  return command === null ? [shell, "-l"] : [shell, "-c", command];
+}

@@ -50,7 +50,9 @@ export function createSandboxes(deps: SandboxesDeps): Handler {
     const access = await authenticate(request);
     if (!access) throw new AppError("unauthorized");
     const { path, query } = splitUrl(request);
-    const [, , id = "", ...rest] = path.split("/");
+    const [, , named = "", ...rest] = path.split("/");
+    // The holder of a token may know only the id of its session.
+    const id = named === access.only?.sessionId ? access.only.sandboxId : named;
     // The bare sandbox URL replies with the daemon's health.
     const subpath = rest.join("/") === "" ? "/health" : `/${rest.join("/")}`;
     const daemonPath = toDaemonPath(subpath, query);

@@ -58,6 +58,7 @@ export interface AppDeps {
   ownKeys: OwnKeys;
   sessionTokens: TokenRouteDeps["sessionTokens"];
   issuePreviewUrl: TokenRouteDeps["issuePreviewUrl"];
+  readSshHostKey: TokenRouteDeps["readSshHostKey"];
   usage: UsageReports;
   volumes: VolumeRouteDeps["volumes"];
   templates: Pick<Templates, "get" | "keys">;

@@ -7,6 +7,7 @@ import {
   FilePath,
   Health,
   PortList,
+  SshHost,
   Terminal,
   TerminalList,
 } from "../../schemas/sandbox/sandbox.ts";
@@ -48,6 +49,17 @@ export const SANDBOX_ROUTES = {
     body: { schema: ExecRequest, required: true },
     success: { status: 200, description: "The output of the command.", lines: { media: NDJSON, schema: ExecEvent }, media: ["text/plain"] },
     errors: ["bad_request", "path_outside", "not_found", "too_large", "busy"],
+  }),
+  getSshHost: route({
+    method: "GET",
+    path: `${SANDBOX}/ssh`,
+    tag: "Commands",
+    tokenScope: "ssh",
+    summary: "Read the SSH host key",
+    description:
+      "Returns the key with which the sandbox's SSH server identifies itself. A WebSocket to the same path carries the bytes of an SSH connection.",
+    success: { status: 200, description: "The host key.", schema: SshHost },
+    errors: [],
   }),
   ...FILE_ROUTES,
   ...WATCH_ROUTES,

@@ -204,3 +204,7 @@ export const Changes = named("Changes", {
   ),
   truncated: Type.Boolean(describe("Whether there are more.")),
 });
+
+export const SshHost = named("SshHost", {
+  hostKey: Type.String(describe("The sandbox's host key as in a known_hosts file. It stays the same for the life of the sandbox.")),
+});

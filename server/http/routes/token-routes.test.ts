@@ -39,7 +39,8 @@ const create = async (body: object = {}): Promise<SessionTokenWithSecret> =>
 
 describe("the tokens of a session", () => {
   test("are created, listed without their secret and revoked, and the audit log has it", async () => {
-    const { token, ...made } = await create({ scopes: ["files", "ports"], ports: [3000], name: "reviewer" });
+    const { token, ssh, ...made } = await create({ scopes: ["files", "ports"], ports: [3000], name: "reviewer" });
+    expect(ssh).toBeNull();
     expect(token).toMatch(/^berth_st_[0-9a-z]{26}_[\w-]{43}$/);
     expect(made).toMatchObject({
       scopes: ["files", "ports"],

@@ -13,6 +13,7 @@ import type { IssuedToken, SessionTokens } from "../../keys/session-tokens.ts";
 import type { Sessions, SessionView } from "../../sessions/sessions.ts";
 import type { Store } from "../../store/open.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
+import { sandboxUrl } from "../session-format/session-view.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";
 import type { Idempotency, Result } from "../requests/idempotency.ts";
 import { parseRequiredBody, type JsonObject } from "../requests/request-body.ts";
@@ -29,6 +30,9 @@ export interface TokenRouteDeps {
     session: SessionView,
     preview: { port: number; path: string; ttlMs: number },
   ): Promise<{ url: string; expiresAtMs: number }>;
+  // Of a session's sandbox; null if it does not run here, or does not answer.
+  readSshHostKey(session: SessionView): Promise<string | null>;
+  baseUrl: string;
   idempotency: Idempotency;
   store: Store;
   clock: Clock;
@@ -38,7 +42,7 @@ const findCreateFaults = compileFaultFinder(CreateSessionToken);
 const findPreviewFaults = compileFaultFinder(IssuePreviewUrl);
 
 export function addTokenRoutes(app: FastifyInstance, deps: TokenRouteDeps): void {
-  const { sessions, sessionTokens, issuePreviewUrl, store, clock } = deps;
+  const { sessions, sessionTokens, issuePreviewUrl, readSshHostKey, baseUrl, store, clock } = deps;
   const { runOnce } = deps.idempotency;
 
   async function liveSession(request: FastifyRequest): Promise<SessionView> {
@@ -47,14 +51,21 @@ export function addTokenRoutes(app: FastifyInstance, deps: TokenRouteDeps): void
     return session;
   }
 
+  async function sshOf(session: SessionView): Promise<TokenSsh> {
+    const url = `${sandboxUrl(baseUrl, session).replace(/^http/, "ws")}/ssh`;
+    return { url, hostKey: session.status === "running" ? await readSshHostKey(session) : null };
+  }
+
   addRoute(app, "createSessionToken", (request, reply) =>
     runOnce(request, reply, async (save) => {
       const wanted = parseCreate(parseRequiredBody(request, CreateSessionToken));
-      const issued = await sessionTokens.create(await liveSession(request), wanted, async (tx, made) => {
+      const session = await liveSession(request);
+      const ssh = wanted.scopes.includes("ssh") ? await sshOf(session) : null;
+      const issued = await sessionTokens.create(session, wanted, async (tx, made) => {
         await appendAudit(tx, auditEntry(request, "token.create", made.id), clock.now());
-        await save?.(tx, toCreated(made));
+        await save?.(tx, toCreated(made, ssh));
       });
-      return toCreated(issued);
+      return toCreated(issued, ssh);
     }),
   );
 
@@ -97,7 +108,9 @@ function parseCreate(body: JsonObject): CreateSessionToken {
 const portFaults = ({ ports, scopes }: CreateSessionToken): FieldFault[] =>
   ports === undefined || scopes.includes("ports") ? [] : [{ field: "ports", message: "Needs the scope ports" }];
 
-const toCreated = (issued: IssuedToken): Result => ({
+type TokenSsh = SessionTokenWithSecret["ssh"] & {};
+
+const toCreated = (issued: IssuedToken, ssh: TokenSsh | null): Result => ({
   status: 201,
-  body: { ...toToken(issued), token: issued.token } satisfies SessionTokenWithSecret,
+  body: { ...toToken(issued), token: issued.token, ssh } satisfies SessionTokenWithSecret,
 });

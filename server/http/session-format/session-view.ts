@@ -102,4 +102,4 @@ export function matchesEtag(ifNoneMatch: string | undefined, etag: string): bool
   return ifNoneMatch.split(",").some((one) => one.trim() === "*" || one.trim().replace(/^W\//, "") === etag);
 }
 
-const sandboxUrl = (baseUrl: string, { sandboxId }: SessionView): string => `${baseUrl}/sandboxes/${sandboxId}`;
+export const sandboxUrl = (baseUrl: string, { sandboxId }: Pick<SessionView, "sandboxId">): string => `${baseUrl}/sandboxes/${sandboxId}`;

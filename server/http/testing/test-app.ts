@@ -106,6 +106,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     endpoints,
     sessionTokens,
     issuePreviewUrl: () => Promise.reject(new AppError("not_found")),
+    readSshHostKey: async () => null,
     ownKeys: createOwnKeys({ store, clock, onChange: authenticator.forget }),
     usage: createUsageReports({ store, clock, prices: readConfig({}).config }),
     volumes: createVolumes({
