@@ -22,6 +22,9 @@ export function describeEntry(entry: HostEntry): string {
   return [host, methods?.join(","), paths?.join(",")].filter(Boolean).join(" ");
 }
 
+export const describePolicy = (policy: EgressPolicy): string =>
+  policy.policy === "hosts" ? policy.hosts.map(describeEntry).join(", ") : policy.policy;
+
 // Why an entry is not valid, as the end of a sentence.
 export function findEntryFault(entry: HostEntry): { value: string; rule: string } | undefined {
   const { host, paths = [] } = ruleOf(entry);

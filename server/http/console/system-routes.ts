@@ -1,6 +1,6 @@
 import type { Template } from "@berth/contract";
 import type { ConsoleAuditEntry, ConsoleFinding, ConsoleList, ConsoleTemplate, ConsoleTemplateCheck } from "@berth/contract/console.ts";
-import { describeEntry } from "../../egress-hosts.ts";
+import { describePolicy } from "../../egress-hosts.ts";
 import { countWarm } from "../../store/console/counts.ts";
 import type { Store } from "../../store/open.ts";
 import { listAudit } from "../../store/partners/audit.ts";
@@ -76,6 +76,6 @@ const toConsoleTemplate = (template: Template): Omit<ConsoleTemplate, "pool"> =>
   memoryMb: template.memoryMb,
   diskMb: template.diskMb,
   processes: template.pids,
-  egress: template.egress.policy === "hosts" ? template.egress.hosts.map(describeEntry).join(", ") : template.egress.policy,
+  egress: describePolicy(template.egress),
   agent: template.agent?.command ?? null,
 });

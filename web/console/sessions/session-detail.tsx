@@ -70,6 +70,7 @@ function SessionFacts({ session }: { session: ConsoleSessionDetail }) {
     source,
     setup,
     volumes,
+    egress,
     metadata,
   } = session;
   return (
@@ -85,6 +86,7 @@ function SessionFacts({ session }: { session: ConsoleSessionDetail }) {
         ["Timeout", duration(timeoutMs) + (idleTimeoutMs === null ? "" : `, after ${duration(idleTimeoutMs)} without use`)],
         ...(source ? [["Source", `${source.from}: ${source.status}${source.reason ? ` (${source.reason})` : ""}`] as const] : []),
         ...(setup ? [["Setup", `${setup.status}${setup.exitCode === null ? "" : ` with exit code ${setup.exitCode}`}`] as const] : []),
+        ...(egress === null ? [] : [["Egress", egress] as const]),
         ...volumes.map(({ name, path, mode }) => [`Volume ${name}`, `${path} (${mode})`] as const),
         ...(stopReason === null ? [] : [["Last stopped", stopReason] as const]),
         ...Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value] as const),

@@ -1,6 +1,7 @@
 import { AppError, isSessionId, type SandboxId, type Template } from "@berth/contract";
 import type { ConsoleSessionDetail, ConsoleStats } from "@berth/contract/console.ts";
 import type { Clock } from "../../../clock.ts";
+import { describePolicy } from "../../../egress-hosts.ts";
 import { getPartner } from "../../../keys/partners.ts";
 import { limitTemplate } from "../../../session-limits.ts";
 import { eventsOfSession, findSessionRow, readSessionUsage } from "../../../store/console/session-detail.ts";
@@ -31,6 +32,7 @@ export async function readSessionDetail(deps: SessionDetailDeps, { viewer, partn
   const { store, clock, templates } = deps;
   const row = await requireSession(store, partnerId, id);
   const template = templates.get(row.template);
+  const limited = template && limitTemplate(template, parseRules(row));
   const sandbox = { sandboxId: row.sandbox_id, template: row.template, site: { driver: row.driver, host: row.host } };
   const stats = row.state === "running" ? await deps.readStats(sandbox) : null;
   const events = await eventsOfSession(store.db, row.id, MAX_EVENTS);
@@ -43,7 +45,8 @@ export async function readSessionDetail(deps: SessionDetailDeps, { viewer, partn
     ...setupOf(parseSetup(row.setup)),
     volumes: (parseRules(row).volumes ?? []).map(({ name, path, mode }) => ({ name, path, mode })),
     supportAccess: (await getPartner(store.db, row.partner_id)).supportAccess,
-    limits: template ? limitsOf(limitTemplate(template, parseRules(row))) : null,
+    limits: limited ? limitsOf(limited) : null,
+    egress: limited ? describePolicy(limited.egress) : null,
     now: stats && { ...stats, at: new Date(clock.now()).toISOString() },
     usage: await readSessionUsage(store.db, row, clock.now()),
     events: events.map(({ id: eventId, type, at, data }) => ({
