@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { newId } from "@berth/contract";
+import { newId, type SessionId } from "@berth/contract";
 import { MODEL_USAGE, type ModelServer, startModelServer } from "../../../tests/support/agents/model-server.ts";
 import { systemClock } from "../../clock.ts";
 import { createLog, type Log, silentLog } from "../../log.ts";
@@ -121,6 +121,23 @@ describe("the model relay", () => {
       expect([path, (await ask(path, null)).status, (await ask(path, {})).status]).toEqual([path, 404, 404]);
     }
     expect(model.requests.map(({ path }) => path)).toEqual(["/v1/models"]);
+  });
+
+  test("goes by the egress of the session, as it is now, and not by that of its template", async () => {
+    const { ask, sessionId } = await startRelay();
+    const unknown = { ...aChat, a_field_of_tomorrow: 1 };
+    const setEgress = (egress: object | null) =>
+      store.db
+        .updateTable("sessions")
+        .set({ egress: egress && JSON.stringify(egress) })
+        .where("id", "=", sessionId as SessionId)
+        .execute();
+    expect((await ask(CHAT, unknown)).status).toBe(200);
+    await setEgress({ policy: "none" });
+    expect((await ask(CHAT, unknown)).status).toBe(400);
+    expect((await ask(CHAT, aChat)).status).toBe(200);
+    await setEgress(null);
+    expect((await ask(CHAT, unknown)).status).toBe(200);
   });
 
   test("refuses a session that has used its tokens, with a message", async () => {

@@ -93,7 +93,7 @@ export function createModelRelay({
     using _slot = limits.admit(sandboxId);
     if (!tokens.check(sandboxId, presentedToken(request.headers)))
       throw new ModelRefusal(401, "unauthorized", "The model token of the session is missing or invalid");
-    const user = await findModelUser(store.db, sandboxId);
+    const { user, egress } = (await findModelUser(store.db, sandboxId)) ?? {};
     const template = user && templates.get(user.template);
     const model = template && modelOf(config, template, env);
     if (!user || !template || !model) throw new ModelRefusal(404, "no_model", "No model is configured for this session");
@@ -102,7 +102,7 @@ export function createModelRelay({
 
     const disconnected = new AbortController();
     response.once("close", () => disconnected.abort());
-    const policy = requestPolicyOf(template, model);
+    const policy = requestPolicyOf({ ...template, egress: egress ?? template.egress }, model);
     const exchange = await sendRequest({ user, model, policy, target, request, caller, disconnected: disconnected.signal });
     try {
       await sendAnswer(exchange, response, disconnected.signal);

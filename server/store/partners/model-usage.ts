@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { SandboxId, SessionId } from "@berth/contract";
+import type { EgressPolicy, SandboxId, SessionId } from "@berth/contract";
 import type { Db } from "../schema.ts";
 import { addUsage, dayOf, ownerOf } from "../usage/days.ts";
 
@@ -19,15 +19,19 @@ export interface ModelUser {
   template: string;
 }
 
-export async function findModelUser(db: Db, sandboxId: SandboxId): Promise<ModelUser | null> {
+// `egress` is that of the session; null: that of its template.
+export async function findModelUser(db: Db, sandboxId: SandboxId): Promise<{ user: ModelUser; egress: EgressPolicy | null } | null> {
   const row = await db
     .selectFrom("sessions")
-    .select(["id", "partner_id", "external_user_id", "template"])
+    .select(["id", "partner_id", "external_user_id", "template", "egress"])
     .where("sandbox_id", "=", sandboxId)
     .executeTakeFirst();
-  return row
-    ? { sessionId: row.id, partnerId: row.partner_id ?? "", externalUserId: row.external_user_id ?? "", template: row.template }
-    : null;
+  if (!row) return null;
+  const { id: sessionId, partner_id: partnerId, external_user_id: externalUserId, template, egress } = row;
+  return {
+    user: { sessionId, partnerId: partnerId ?? "", externalUserId: externalUserId ?? "", template },
+    egress: egress === null ? null : (JSON.parse(egress) as EgressPolicy),
+  };
 }
 
 export async function addModelUsage(tx: Db, user: ModelUser, { input, output }: UsedTokens, nowMs: number): Promise<void> {
