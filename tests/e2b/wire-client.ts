@@ -1,5 +1,3 @@
-import { gzipSync } from "node:zlib";
-
 // Speaks E2B's wire protocol as its SDK 2.51 does, for requests that the SDK does not send.
 
 export interface Answer {
@@ -83,7 +81,7 @@ export function createWire(url: string, key: string): Wire {
   };
 }
 
-export interface ProcessMessage {
+interface ProcessMessage {
   start?: { pid: number };
   data?: { stdout?: string; stderr?: string; pty?: string };
   end?: { exitCode: number; exited: boolean; status: string };
@@ -98,8 +96,6 @@ export function envelope(body: object, { flags = 0, length }: { flags?: number; 
   head.writeUInt32BE(length ?? json.length, 1);
   return new Uint8Array(Buffer.concat([head, json]));
 }
-
-export const zipped = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(gzipSync(text));
 
 async function* readMessages(response: Response): AsyncGenerator<Message> {
   if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}: ${await response.text()}`);
