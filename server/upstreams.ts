@@ -10,5 +10,6 @@ export function isUsableUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { username, password, pathname } = new URL(text);
   // A parser may have removed dots, and then the path is not the one that the caller has seen.
-  return username === "" && password === "" && text.replace(/\/+$/, "").endsWith(pathname.replace(/\/+$/, ""));
+  const seen = text.replace(/^\w+:\/\/[^/]*/, "");
+  return username === "" && password === "" && seen.replace(/\/+$/, "") === pathname.replace(/\/+$/, "");
 }

@@ -1801,6 +1801,8 @@ export interface components {
             source?: components["schemas"]["SourceUpdate"];
             /** New values for relays of the session. */
             relays?: components["schemas"]["RelayUpdate"][];
+            /** New values for the headers of MCP servers of the session. */
+            mcpServers?: components["schemas"]["McpServerUpdate"][];
         };
         SourceUpdate: {
             git: {
@@ -1812,6 +1814,15 @@ export interface components {
             /**
              * Programs in the sandbox find the relay's address in the variable `BERTH_RELAY_{name}`.
              * @example JIRA
+             */
+            name: string;
+            /** The new value of its header. */
+            value: string;
+        };
+        McpServerUpdate: {
+            /**
+             * The name by which the agent knows it.
+             * @example jira
              */
             name: string;
             /** The new value of its header. */
@@ -1994,6 +2005,7 @@ export type StartProcess = components['schemas']['StartProcess'];
 export type UpdateSession = components['schemas']['UpdateSession'];
 export type SourceUpdate = components['schemas']['SourceUpdate'];
 export type RelayUpdate = components['schemas']['RelayUpdate'];
+export type McpServerUpdate = components['schemas']['McpServerUpdate'];
 export type UpdateWebhook = components['schemas']['UpdateWebhook'];
 export type UsageReport = components['schemas']['UsageReport'];
 export type Usage = components['schemas']['Usage'];

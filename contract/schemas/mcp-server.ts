@@ -64,6 +64,13 @@ export const McpServerRead = Type.Object(
 );
 export type McpServerRead = Static<typeof McpServerRead>;
 
+// The secrets that a PATCH may renew.
+export const McpServerUpdate = Type.Object(
+  { name: server.name, value: Secret("The new value of its header.") },
+  { $id: "McpServerUpdate" },
+);
+export type McpServerUpdate = Static<typeof McpServerUpdate>;
+
 // In a template, the value comes from the server's environment, so that it is not in the file.
 export const TemplateMcpServer = Type.Object({ ...server, valueVariable: Type.Optional(Type.String({ minLength: 1 })) });
 export type TemplateMcpServer = Static<typeof TemplateMcpServer>;

@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { MAX_DISPLAY_NAME_LENGTH } from "../visitor.ts";
 import { changeRules, createRules, ruleDetails } from "./session-rules.ts";
 import { RunStarted, StartRun } from "./run.ts";
-import { McpServerRead, McpServers } from "./mcp-server.ts";
+import { MAX_MCP_SERVERS, McpServerRead, McpServers, McpServerUpdate } from "./mcp-server.ts";
 import { VolumeMount, VolumeMounts } from "./volume.ts";
 import { MAX_RELAYS, Relay, RelayRead, RelayUpdate, SetupCommand, SetupRead, Source, SourceRead, SourceUpdate } from "./source.ts";
 
@@ -194,6 +194,9 @@ export const UpdateSession = Type.Object(
     ...changeRules,
     source: Type.Optional(SourceUpdate),
     relays: Type.Optional(Type.Array(RelayUpdate, { maxItems: MAX_RELAYS, description: "New values for relays of the session." })),
+    mcpServers: Type.Optional(
+      Type.Array(McpServerUpdate, { maxItems: MAX_MCP_SERVERS, description: "New values for the headers of MCP servers of the session." }),
+    ),
   },
   { $id: "UpdateSession" },
 );

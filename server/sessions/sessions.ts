@@ -1,4 +1,14 @@
-import type { EgressPolicy, GitSource, McpServer, Relay, RelayUpdate, Resources, TimeoutAction, VolumeMount } from "@berth/contract";
+import type {
+  EgressPolicy,
+  GitSource,
+  McpServer,
+  McpServerUpdate,
+  Relay,
+  RelayUpdate,
+  Resources,
+  TimeoutAction,
+  VolumeMount,
+} from "@berth/contract";
 import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
 import type { SessionView } from "../store/sessions/view.ts";
 import type { SessionFiles } from "./snapshots/snapshots.ts";
@@ -101,4 +111,6 @@ export interface SessionChange {
   gitToken?: string;
   // New values of relays.
   relayValues?: readonly RelayUpdate[];
+  // The same for MCP servers.
+  mcpValues?: readonly McpServerUpdate[];
 }

@@ -25,6 +25,7 @@ describeWith([preferredAgent.missing, await machine.oci()], `${preferredAgent.na
     berth = resources.use(await startBerth({ ...settings, BERTH_DRIVER: "oci", BERTH_EGRESS_ALLOW: notes.address }));
     session = await berth.api.create({
       autoStartAgent: false,
+      relays: [{ name: "OWN", upstream: notes.url, header: "X-Other", value: "x" }],
       mcpServers: [
         { name: "notes", url: notes.url, header: "X-Notes-Key", value: secret },
         { name: "locked", url: notes.url },
@@ -66,6 +67,20 @@ describeWith([preferredAgent.missing, await machine.oci()], `${preferredAgent.na
         { name: "elsewhere", status: "failed", message: expect.stringMatching(/127\.0\.0\.1/) as string },
         { name: "local", status: "failed", message: "no-such-program is not installed in this sandbox." },
       ]);
+  });
+
+  test("uses a renewed credential from the next request on", async () => {
+    const { sessionId, sandboxId } = session;
+    const renew = (name: string, value: string) =>
+      berth.api.call("PATCH", `/api/b2b/sessions/${sessionId}`, { mcpServers: [{ name, value }] });
+    const relay = "http://127.0.0.1:3128/relay/$(echo $BERTH_RELAY_OWN | cut -d/ -f5)/mcp_notes";
+    const status = async () => (await berth.api.exec(sandboxId, `curl -s -o /dev/null -w '%{http_code}' -X DELETE ${relay}`)).stdout;
+    expect(await status()).toBe("405");
+    expect((await renew("notes", "wrong")).status).toBe(200);
+    expect(await status()).toBe("401");
+    expect((await renew("notes", secret)).status).toBe(200);
+    for (const name of ["locked", "local", "none"])
+      expect((await renew(name, "x")).body).toMatchObject({ details: [{ field: "mcpServers.0.name" }] });
   });
 
   test("shows partners names and hosts, and no secrets", async () => {

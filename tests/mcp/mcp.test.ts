@@ -185,7 +185,10 @@ test("sessions are created once for a key, forked, paused, resumed and destroyed
   const forked = (await client.call("session_fork", own)).data as { sessions: { session: { sessionId: string } }[] };
   const fork = { sessionId: forked.sessions[0]!.session.sessionId };
   expect((await client.call("read_file", { ...fork, path: "a.txt" })).text).toBe("a");
+  const running = client.call("exec", { ...own, command: "touch begun; sleep 50" });
+  await expect.poll(async () => (await client.call("list_files", own)).text).toContain("begun");
   expect((await client.call("session_pause", own)).data).toEqual({ status: "paused" });
+  expect((await running).text).toMatch(/^session_paused: /);
   expect((await client.call("exec", { ...own, command: "true" })).text).toBe("session_paused: Session is paused; resume it first");
   expect((await client.call("session_resume", own)).data).toMatchObject({ status: "running" });
   for (const id of [own, fork]) expect((await client.call("session_destroy", id)).data).toEqual({ status: "destroyed" });

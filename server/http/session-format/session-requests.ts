@@ -99,7 +99,7 @@ export function parseLaunch(body: JsonObject | undefined): IssueLaunchUrl {
 export function parseUpdate(body: JsonObject, findMore: (update: UpdateSession) => FieldFault[] = () => []): SessionChange {
   const faults = [...findUpdateFaults(body), ...findFixedFields(body)];
   requireNoFaults(faults.length > 0 ? faults : findMore(body as UpdateSession));
-  const { timeoutMs, idleTimeoutMs, metadata, source, relays } = body as UpdateSession;
+  const { timeoutMs, idleTimeoutMs, metadata, source, relays, mcpServers } = body as UpdateSession;
   return {
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
@@ -107,6 +107,7 @@ export function parseUpdate(body: JsonObject, findMore: (update: UpdateSession) 
     ...parseChangedRules(body as UpdateSession),
     ...(source && { gitToken: source.git.token }),
     ...(relays && { relayValues: relays }),
+    ...(mcpServers && { mcpValues: mcpServers }),
   };
 }
 

@@ -86,6 +86,23 @@ test("a request reaches the upstream with the header of the server, whatever the
   expect(seen[0]?.headers).not.toHaveProperty("proxy-authorization");
 });
 
+test("a stream of events arrives as it is sent, with its headers first", async () => {
+  const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
+  answerWith = (_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+    void mayGoOn.then(() => response.write("data: one\n\n"));
+  };
+  const { port } = proxy.address() as AddressInfo;
+  const request = httpRequest({ host: "127.0.0.1", port, path: `${apiPath()}/events`, agent: false });
+  request.end();
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  goOn();
+  const [chunk] = (await once(response, "data")) as [Buffer];
+  expect(String(chunk)).toBe("data: one\n\n");
+  request.destroy();
+  await expect.poll(() => counted).toHaveLength(1);
+});
+
 test("requests and the bytes of their bodies are counted, also those that are refused", async () => {
   await ask(`${apiPath()}/list`, { method: "POST", body: "hello" });
   await ask(`${apiPath()}/../admin`);
