@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { Command } from "commander";
 import { WebSocket } from "ws";
 import { splitLines } from "@berth/server/bounded-io/split-lines.ts";
@@ -45,9 +46,12 @@ async function bridge(sandboxUrl: string, token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` };
   // A request resumes a paused session with `autoResume`, which a WebSocket does not.
   const health = await fetch(sandboxUrl, { headers });
-  if (!health.ok) throw new Error(`The sandbox answers ${health.status}: ${((await health.json()) as { error?: string }).error ?? ""}.`);
+  if (!health.ok) throw refusal(health.status, await health.text());
   await health.body?.cancel();
   const socket = new WebSocket(`${sandboxUrl.replace(/^http/, "ws").replace(/\/$/, "")}/acp`, { headers, perMessageDeflate: false });
+  socket.on("unexpected-response", (_request, response) => {
+    void text(response).then((body) => socket.emit("error", refusal(response.statusCode ?? 0, body)));
+  });
   const closed = once(socket, "close") as Promise<[code: number, reason: Buffer]>;
   // An error before the socket is open is reported by the next wait.
   closed.catch(() => {});
@@ -63,6 +67,15 @@ async function bridge(sandboxUrl: string, token: string): Promise<void> {
   const [code, reason] = await Promise.race([closed, sent.then(() => closed)]);
   process.stdin.destroy();
   if (code !== 1000 && code !== 1005) throw new Error(`The connection to the sandbox has ended: ${reason.toString() || `code ${code}`}.`);
+}
+
+function refusal(status: number, body: string): Error {
+  if (status === 404 && !body.includes("Session not found")) return new Error("This sandbox is too old for editors. Create a new session.");
+  try {
+    return new Error(`The sandbox answers ${status}: ${(JSON.parse(body) as { error: string }).error}.`);
+  } catch {
+    return new Error(`The sandbox answers ${status}.`);
+  }
 }
 
 // Resolves when the editor has closed its end.

@@ -13,20 +13,32 @@ export interface ItemUpdates {
 
 type Chunk = Extract<SessionUpdate, { sessionUpdate: "agent_message_chunk" | "agent_thought_chunk" | "user_message_chunk" }>;
 
+// How much of a text the client has: its length, and its end to recognise another text.
+interface SentText {
+  kind: Chunk["sessionUpdate"];
+  length: number;
+  end: string;
+}
+
+const END_LENGTH = 64;
 const CHUNKS = { assistant: "agent_message_chunk", thought: "agent_thought_chunk", user: "user_message_chunk" } as const;
 
 export function createItemUpdates(workspace: string): ItemUpdates {
-  const texts = new Map<string, { kind: Chunk["sessionUpdate"]; sent: string }>();
+  const texts = new Map<string, SentText>();
   const tools = new Set<string>();
   const own: string[] = [];
 
   function chunk(id: string, kind: Chunk["sessionUpdate"], text: string): SessionUpdate[] {
-    const known = texts.get(id) ?? { kind, sent: "" };
-    texts.set(id, known);
+    const { length, end } = texts.get(id) ?? { length: 0, end: "" };
     // A text that was replaced cannot be taken back.
-    const more = text.startsWith(known.sent) ? text.slice(known.sent.length) : "";
-    known.sent += more;
-    return more === "" ? [] : [{ sessionUpdate: kind, content: { type: "text", text: more }, messageId: id }];
+    const more = text.slice(0, length).endsWith(end) ? text.slice(length) : "";
+    return send(id, kind, { length: length + more.length, end: text.slice(0, length + more.length) }, more);
+  }
+
+  function send(id: string, kind: Chunk["sessionUpdate"], { length, end }: Omit<SentText, "kind">, more: string): SessionUpdate[] {
+    if (more === "") return [];
+    texts.set(id, { kind, length, end: end.slice(-END_LENGTH) });
+    return [{ sessionUpdate: kind, content: { type: "text", text: more }, messageId: id }];
   }
 
   function tool(id: string, item: ToolItem): SessionUpdate[] {
@@ -63,7 +75,8 @@ export function createItemUpdates(workspace: string): ItemUpdates {
     item(item) {
       switch (item.kind) {
         case "user": {
-          if (!texts.has(item.id) && forgetOwn(item.text)) texts.set(item.id, { kind: CHUNKS.user, sent: item.text });
+          if (!texts.has(item.id) && forgetOwn(item.text))
+            texts.set(item.id, { kind: CHUNKS.user, length: item.text.length, end: item.text.slice(-END_LENGTH) });
           return chunk(item.id, CHUNKS.user, item.text);
         }
         case "assistant":
@@ -90,7 +103,7 @@ export function createItemUpdates(workspace: string): ItemUpdates {
     },
     append(itemId, text) {
       const known = texts.get(itemId);
-      return known ? chunk(itemId, known.kind, known.sent + text) : [];
+      return known ? send(itemId, known.kind, { length: known.length + text.length, end: known.end + text }, text) : [];
     },
     expectOwn(text) {
       own.push(text);

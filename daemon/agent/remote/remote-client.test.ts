@@ -173,6 +173,10 @@ describe("a remote client", () => {
     await startSession(daemon, {});
     const editor = await openEditor();
     await expect(editor.create()).rejects.toMatchObject({ data: { code: "agent_none" } });
+    const broken = join(daemon.workspace, "broken-agent");
+    writeFileSync(broken, "#!/nowhere/interpreter\n", { mode: 0o755 });
+    await startSession(daemon, { agent: { command: broken, args: [], env: {}, requiredEnv: [] } });
+    await expect(editor.create()).rejects.toThrow("The agent's command, or its interpreter, was not found");
     await expect(editor.prompt("conv_x", "hi")).rejects.toThrow("Create or load this session first");
     const load = editor.agent.request(methods.agent.session.load, { sessionId: "conv_x", cwd: "/", mcpServers: [] });
     await expect(load).rejects.toMatchObject({ data: { code: "not_found" } });

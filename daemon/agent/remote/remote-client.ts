@@ -13,6 +13,7 @@ import type { PermissionItem } from "@berth/contract/questions.ts";
 import type { WebSocket } from "ws";
 import { toAppError } from "../../http/errors.ts";
 import type { AgentSessions } from "../agent-sessions.ts";
+import { AgentStartError } from "../program/connection.ts";
 import type { Runner } from "../program/runner.ts";
 import type { Thread } from "../thread.ts";
 import type { Turns } from "../turns.ts";
@@ -224,6 +225,7 @@ async function refusing<Result>(work: () => Result | Promise<Result>): Promise<R
     return await work();
   } catch (error) {
     if (error instanceof RequestError) throw error;
+    if (error instanceof AgentStartError) throw new RequestError(-32603, error.message, { code: "agent_failed" });
     const { code, message } = toAppError(error);
     throw new RequestError(-32603, message, { code });
   }

@@ -43,7 +43,7 @@ export function SessionDetail({ id }: { id: string }) {
           <SessionFacts session={session} />
           <SessionUse session={session} />
           <SessionRuns sessionId={id} />
-          <TokenList sessionId={id} />
+          {session.status !== "destroyed" && <TokenList sessionId={id} />}
           <OpeningList sessionId={id} />
           <EgressList sessionId={id} />
           <Timeline session={session} />
