@@ -12,7 +12,7 @@ import { listen, PUBLIC, useTestEgress } from "./testing/use-test-egress.ts";
 
 // Under a policy with hosts, a tunnel with TLS must be for the host that its hello names.
 
-const { id, warnings, current, open, tunnel, socketPath } = useTestEgress();
+const { id, warnings, current, open, get, tunnel, socketPath } = useTestEgress();
 const NAME = "site.example";
 let front: TlsFront;
 // Keeps what it receives, and speaks first.
@@ -43,11 +43,11 @@ const openWith = (policy: EgressPolicy, changes: object = {}) =>
   open(policy, { resolve: async () => ["127.0.0.1"], allow: [`127.0.0.1:${front.port}`, `127.0.0.1:${rawPort}`], ...changes });
 
 // What the web server behind the TLS server answers, or the error of the client.
-async function browse(host: string, servername: string | undefined): Promise<string> {
+async function browse(host: string, servername: string | undefined, hostHeader = host): Promise<string> {
   const { status, socket } = await tunnel(`${host}:${front.port}`);
   expect(status).toBe(200);
   const secure = connectTls({ socket, rejectUnauthorized: false, ...(servername !== undefined && { servername }) });
-  secure.write(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+  secure.write(`GET / HTTP/1.1\r\nhost: ${hostHeader}\r\nconnection: close\r\n\r\n`);
   return text(secure).catch((error: unknown) => String(error));
 }
 
@@ -74,6 +74,15 @@ test("an address is reached without a name, and not with one", async () => {
   await openHosts();
   expect(await browse("127.0.0.1", undefined)).toContain("200 OK");
   expect(await browse("127.0.0.1", NAME)).toMatch(/unrecognized name/);
+});
+
+// docs/isolation.md says so: what is encrypted, the proxy does not see.
+test("the Host header in a tunnel may name another host than its TLS name, and plain requests may not", async () => {
+  await openHosts();
+  expect(await browse(NAME, NAME, "fronted.example")).toContain("x-seen-host: fronted.example");
+  await openWith({ policy: "hosts", hosts: [`${NAME}:${current.webPort}`] }, { allow: [`127.0.0.1:${current.webPort}`] });
+  const plain = await get(`http://${NAME}:${current.webPort}/`, { headers: { host: "fronted.example" } });
+  expect(plain.headers["x-seen-host"]).toBe(`${NAME}:${current.webPort}`);
 });
 
 test("a policy that restricts no hosts does not look at the name", async () => {
