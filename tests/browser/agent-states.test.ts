@@ -29,7 +29,14 @@ describeOnSharedServer("an agent that is not available", (suite) => {
     const theirs = JSON.stringify([["theirs", { said: ["Asked in a terminal"] }]]);
     await using workspace = await suite.openInSamePage({
       files: { "agent.mjs": await readScriptedAgent() },
-      create: { template: "signed-out", autoStartAgent: false },
+      create: {
+        template: "signed-out",
+        autoStartAgent: false,
+        mcpServers: [
+          { name: "shell", command: "sh" },
+          { name: "wiki", url: "https://wiki.example/mcp" },
+        ],
+      },
     });
     const { page, session } = workspace;
     await suite.berth.api.call("POST", `/sandboxes/${session.sandboxId}/exec`, { command: `echo '${theirs}' > ~/scripted-sessions.json` });
@@ -46,6 +53,13 @@ describeOnSharedServer("an agent that is not available", (suite) => {
       await panel.getByRole("button", { name: "Send" }).click();
     };
     await expectVisible(box);
+
+    await panel.getByText("2 MCP servers, 1 not available").click();
+    await eventually(() => panel.getByRole("list", { name: "MCP servers" }).getByRole("listitem").allInnerTexts()).toEqual([
+      "shell\nready",
+      "wiki\nThis agent cannot use servers with an address.",
+    ]);
+    await panel.getByText("2 MCP servers, 1 not available").click();
 
     await send(`/elicit { mode: "form", message: "Which release?", requestedSchema: { required: ["version", "parts"], properties: {
       version: { type: "string", title: "Version", description: "Such as 1.2", minLength: 3 },
