@@ -321,7 +321,10 @@ export async function startServer(
       console: {
         logins: createConsoleLogins({ store, clock, authenticate: keys.authenticate, hasRule: (rule) => oidc?.hasRule(rule) ?? false }),
         oidc,
-        forgetKeys: keys.forget,
+        forgetKeys() {
+          keys.forget();
+          sessionTokens.forget();
+        },
         pageFile: join(WEB_FOLDER, "console.html"),
         readServer: async () => ({
           driver: driver.name,

@@ -27,6 +27,8 @@ export interface SessionTokens {
   // null: the token is forged, expired, revoked or deleted, its session is destroyed, or its partner is suspended. Returns a promise
   // only if the database has to be asked.
   authenticate(token: string): TokenAccess | null | Promise<TokenAccess | null>;
+  // Makes a change by this server apply at once (see credential-cache.ts).
+  forget(): void;
 }
 
 export type TokenAccess = SessionAccess & { partner: Partner };
@@ -114,6 +116,8 @@ export function createSessionTokens({ store, secrets, clock }: SessionTokensDeps
         await record(tx, issued);
         return issued;
       }),
+
+    forget: holders.forget,
 
     list: (sessionId) => read(store.db, sessionId),
 
