@@ -20,6 +20,8 @@ export interface Branding {
   // `#rrggbb`; null for our own colour.
   accent: string | null;
   hideAgent: boolean;
+  // Whether people can open the session in a desktop editor or over SSH. Their machines need the `berth` command and access.
+  offerSsh: boolean;
 }
 
 export interface WorkspaceSession {

@@ -95,8 +95,8 @@ describe("partners and keys", () => {
     const { berth, json } = await createInstallationWithStore();
     await json("partner", "create", "acme", "--accent", "#7c3aed");
     const logo = join(import.meta.dirname, "../../web/public/assets/icon.svg");
-    expect(await json("partner", "update", "acme", "--logo", logo, "--hide-agent", "yes")).toMatchObject({
-      branding: { accent: "#7c3aed", hideAgent: true, logo: expect.stringMatching(/^data:image\/svg\+xml;base64,/) },
+    expect(await json("partner", "update", "acme", "--logo", logo, "--hide-agent", "yes", "--offer-ssh", "yes")).toMatchObject({
+      branding: { accent: "#7c3aed", hideAgent: true, offerSsh: true, logo: expect.stringMatching(/^data:image\/svg\+xml;base64,/) },
     });
     expect((await berth("partner", "update", "acme", "--logo", "none")).stdout).toMatch(/branding +#7c3aed, agent hidden/);
     expect((await berth("partner", "update", "acme", "--accent", "purple")).stderr).toContain("a colour such as #7c3aed");

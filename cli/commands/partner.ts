@@ -80,6 +80,7 @@ function withSettings(settable: Command): Command {
     .option("--logo <file>", "image beside the name in the workspace, or `none`", parseLogo)
     .option("--accent <colour>", "colour of buttons and links in the workspace, such as #7c3aed, or `none`", parseAccent)
     .addOption(new Option("--hide-agent <choice>", "hide the agent in the workspace").choices(["yes", "no"]))
+    .addOption(new Option("--offer-ssh <choice>", "offer VS Code and SSH in the workspace").choices(["yes", "no"]))
     .option("--json", "print JSON");
 }
 
@@ -186,5 +187,5 @@ const partnerText = (partner: Partner) =>
     ["users may extend", partner.maxTimeoutMs === null ? "never" : `up to ${describeMs(partner.maxTimeoutMs)}`],
   ]);
 
-const brandingText = ({ logo, accent, hideAgent }: Branding): string =>
-  [logo && "own logo", accent, hideAgent && "agent hidden"].filter(Boolean).join(", ") || "Berth's own";
+const brandingText = ({ logo, accent, hideAgent, offerSsh }: Branding): string =>
+  [logo && "own logo", accent, hideAgent && "agent hidden", offerSsh && "SSH offered"].filter(Boolean).join(", ") || "Berth's own";

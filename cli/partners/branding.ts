@@ -9,6 +9,7 @@ export interface BrandingOptions {
   logo?: string;
   accent?: string;
   hideAgent?: "yes" | "no";
+  offerSsh?: "yes" | "no";
 }
 
 // A file's content as a data: URL, or `none`.
@@ -28,12 +29,14 @@ export function parseAccent(text: string): string {
 }
 
 // undefined: no option changes the branding.
-export function changedBranding(before: Branding, { logo, accent: colour, hideAgent }: BrandingOptions): Branding | undefined {
-  if (logo === undefined && colour === undefined && hideAgent === undefined) return undefined;
+export function changedBranding(before: Branding, options: BrandingOptions): Branding | undefined {
+  const { logo, accent: colour, hideAgent, offerSsh } = options;
+  if ([logo, colour, hideAgent, offerSsh].every((option) => option === undefined)) return undefined;
   return {
     logo: logo === undefined ? before.logo : orNull(logo),
     accent: colour === undefined ? before.accent : orNull(colour),
     hideAgent: hideAgent === undefined ? before.hideAgent : hideAgent === "yes",
+    offerSsh: offerSsh === undefined ? before.offerSsh : offerSsh === "yes",
   };
 }
 

@@ -55,7 +55,7 @@ describe("the workspace's session", () => {
       partnerName: "Acme",
       settingsOwner: expect.stringMatching(/^[\w-]{22}$/),
       embedOrigins: ["https://app.acme.example"],
-      branding: { logo: null, accent: null, hideAgent: false },
+      branding: { logo: null, accent: null, hideAgent: false, offerSsh: false },
       expiresAtMs: gateway.session.expiresAt,
       idlePause: null,
       source: null,

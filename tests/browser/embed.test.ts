@@ -57,9 +57,24 @@ describeOnSharedServer("the example partner app", (suite) => {
     await frame.getByRole("button", { name: "Theme: system" }).waitFor();
 
     // The theme is dark, so the colour is lighter than the partner's.
-    await runCli(suite.berth, "partner", "update", suite.berth.partnerId, "--accent", "#7c3aed", "--hide-agent", "yes");
+    await runCli(
+      suite.berth,
+      "partner",
+      "update",
+      suite.berth.partnerId,
+      "--accent",
+      "#7c3aed",
+      "--hide-agent",
+      "yes",
+      "--offer-ssh",
+      "yes",
+    );
     await eventually(() => frame.evaluate("document.documentElement.style.getPropertyValue('--accent')")).toMatch(/^#[b-d]/);
     await frame.getByRole("button", { name: "Agent" }).waitFor({ state: "detached" });
+    await frame.getByRole("button", { name: "Go to file" }).first().click();
+    await frame.getByRole("dialog").getByRole("combobox").fill(">ssh command");
+    await frame.getByRole("option", { name: "Copy SSH command" }).waitFor();
+    await page.keyboard.press("Escape");
 
     await suite.berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
     await frame.getByRole("button", { name: "Resume" }).click();

@@ -13,7 +13,7 @@ const session: WorkspaceSession = {
   partnerName: "Acme",
   settingsOwner: "user",
   embedOrigins: [],
-  branding: { logo: null, accent: null, hideAgent: false },
+  branding: { logo: null, accent: null, hideAgent: false, offerSsh: false },
   expiresAtMs: 1,
   idlePause: null,
   onTimeout: "pause",

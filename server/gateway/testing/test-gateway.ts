@@ -86,7 +86,7 @@ export async function openGateway(
     name: "Acme",
     state: "active",
     origins: ["https://app.acme.example"],
-    branding: { logo: null, accent: null, hideAgent: false },
+    branding: { logo: null, accent: null, hideAgent: false, offerSsh: false },
     supportAccess: false,
   };
   const session = sampleSession(clock.now());

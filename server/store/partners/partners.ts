@@ -31,7 +31,7 @@ export interface Partner {
   createdAt: number;
 }
 
-export const NO_BRANDING: Branding = { logo: null, accent: null, hideAgent: false };
+export const NO_BRANDING: Branding = { logo: null, accent: null, hideAgent: false, offerSsh: false };
 
 export type PartnerChanges = Partial<Omit<Partner, "id" | "createdAt">>;
 

@@ -17,8 +17,10 @@ export function AppearanceForm({ partner, onSaved, onClose }: Props) {
   const [accent, setAccent] = useState(partner.branding.accent ?? "");
   const [logo, setLogo] = useState(partner.branding.logo ?? "");
   const [hidesAgent, setHidesAgent] = useState(partner.branding.hideAgent);
+  const [offersSsh, setOffersSsh] = useState(partner.branding.offerSsh);
   const save = async () => {
-    const body = { version: partner.version, origins, accent, logo, hideAgent: hidesAgent ? "yes" : "no" };
+    const choices = { hideAgent: hidesAgent ? "yes" : "no", offerSsh: offersSsh ? "yes" : "no" };
+    const body = { version: partner.version, origins, accent, logo, ...choices };
     await api.post("/partner/appearance", { query: { partner: partner.id }, body });
     await onSaved();
   };
@@ -36,6 +38,10 @@ export function AppearanceForm({ partner, onSaved, onClose }: Props) {
           <label className="check">
             <input type="checkbox" checked={hidesAgent} onChange={(event) => setHidesAgent(event.target.checked)} />
             Hide the agent in the workspace
+          </label>
+          <label className="check">
+            <input type="checkbox" checked={offersSsh} onChange={(event) => setOffersSsh(event.target.checked)} />
+            Offer VS Code and SSH in the workspace
           </label>
         </>
       )}

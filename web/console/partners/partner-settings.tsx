@@ -48,8 +48,8 @@ const factsOf = (partner: ConsolePartnerDetail) =>
   ] as const;
 
 function Branding({ partner: { branding } }: { partner: ConsolePartnerDetail }) {
-  const { logo, accent, hideAgent } = branding;
-  const texts = [accent, hideAgent && "agent hidden"].filter(Boolean).join(", ");
+  const { logo, accent, hideAgent, offerSsh } = branding;
+  const texts = [accent, hideAgent && "agent hidden", offerSsh && "SSH offered"].filter(Boolean).join(", ");
   return (
     <span className="row">
       {logo !== null && <img className="logo-preview" src={logo} alt="The logo" />}

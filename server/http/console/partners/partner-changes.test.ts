@@ -71,11 +71,20 @@ test("a form that was opened before another change is refused", async () => {
 });
 
 test("a partner changes its origins and branding, but not its limits", async () => {
-  const appearance = { origins: "https://a.example\n https://b.example:8443/ ", accent: "#7c3aed", logo: LOGO, hideAgent: "yes" };
+  const appearance = {
+    origins: "https://a.example\n https://b.example:8443/ ",
+    accent: "#7c3aed",
+    logo: LOGO,
+    hideAgent: "yes",
+    offerSsh: "yes",
+  };
   const saved = await call("partner", "POST", "/partner/appearance", { version: await version(), ...appearance });
   expect([saved.status, saved.json]).toMatchObject([
     200,
-    { origins: ["https://a.example", "https://b.example:8443"], branding: { accent: "#7c3aed", logo: LOGO, hideAgent: true } },
+    {
+      origins: ["https://a.example", "https://b.example:8443"],
+      branding: { accent: "#7c3aed", logo: LOGO, hideAgent: true, offerSsh: true },
+    },
   ]);
   const wrong = { origins: "https://a.example/path", accent: "purple", logo: "data:text/html;base64,AAAA", hideAgent: "maybe" };
   const refused = await call("partner", "POST", "/partner/appearance", { version: await version(), ...wrong });

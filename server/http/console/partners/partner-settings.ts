@@ -50,6 +50,7 @@ export function parseAppearance(request: FastifyRequest): (before: Partner) => P
     accent: read("accent", accent),
     logo: read("logo", logo),
     hideAgent: read("hideAgent", yesOrNo),
+    offerSsh: read("offerSsh", yesOrNo),
   };
   read.finish();
   return ({ branding }) => ({
@@ -58,6 +59,7 @@ export function parseAppearance(request: FastifyRequest): (before: Partner) => P
       logo: given.logo === undefined ? branding.logo : given.logo,
       accent: given.accent === undefined ? branding.accent : given.accent,
       hideAgent: given.hideAgent == null ? branding.hideAgent : given.hideAgent === "yes",
+      offerSsh: given.offerSsh == null ? branding.offerSsh : given.offerSsh === "yes",
     },
   });
 }

@@ -9,6 +9,7 @@ import { saveFile } from "../../actions/save-file.ts";
 import { activeTabOf } from "../../state/tabs/editor-groups.ts";
 import { isAgentHidden } from "../../state/session/session-store.ts";
 import type { Command } from "./command.ts";
+import { desktopCommands } from "./desktop-commands.ts";
 import { gitCommands } from "./git-commands.ts";
 import { tabCommands } from "./tab-commands.ts";
 import { chooseUpload } from "../../files/uploads.ts";
@@ -70,6 +71,7 @@ export function createCommands(page: Page, sandbox: Sandbox, session: Session, a
     ...(isAgentHidden(session.store.getState())
       ? []
       : [{ id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: move.focusAgent }]),
+    ...desktopCommands(deps),
     { id: "view.side", title: "Toggle side panel", shortcut: "Mod+B", run: () => layout.toggle("sideOpen") },
     { id: "view.terminals", title: "Toggle terminals", shortcut: "Mod+J", inTerminal: true, run: actions.toggleTerminals },
     { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: move.focusTerminals },

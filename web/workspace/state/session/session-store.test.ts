@@ -13,7 +13,7 @@ const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   partnerName: "Acme",
   settingsOwner: "user",
   embedOrigins: [],
-  branding: { logo: null, accent: null, hideAgent: false },
+  branding: { logo: null, accent: null, hideAgent: false, offerSsh: false },
   expiresAtMs: 100_000,
   idlePause: null,
   onTimeout: "pause",

@@ -41,6 +41,8 @@ export function createSessionStore(now: () => number = Date.now) {
 export const isSupportVisiting = ({ session }: SessionState): boolean =>
   session !== null && session.hasSupportVisit && !session.visitor.isSupport;
 
+export const isSshOffered = ({ session }: SessionState): boolean => session?.branding.offerSsh ?? false;
+
 export const isAgentHidden = ({ session }: SessionState): boolean => session?.branding.hideAgent ?? false;
 
 export const isReconnecting = ({ phase, streamLost, eventsLost }: SessionState): boolean =>
