@@ -12,19 +12,11 @@ export interface TlsFront extends AsyncDisposable {
   port: number;
   // Clients that trust the server need it.
   certificate: Buffer;
-  key: Buffer;
 }
 
-export interface TlsFrontOptions {
-  // Any free one, if there is none.
-  port?: number;
-  // The names and addresses that the certificate is for, as openssl writes them.
-  names?: readonly string[];
-}
-
-export async function openTlsFront(targetPort: () => number, { port = 0, names = [] }: TlsFrontOptions = {}): Promise<TlsFront> {
+export async function openTlsFront(targetPort: () => number): Promise<TlsFront> {
   const sockets = new Set<Socket>();
-  const made = makeCertificate(["IP:127.0.0.1", ...names]);
+  const made = makeCertificate();
   const server = createServer(made, (outer) => {
     const inner = connect(targetPort(), "127.0.0.1");
     for (const [one, other] of [
@@ -40,11 +32,10 @@ export async function openTlsFront(targetPort: () => number, { port = 0, names =
       });
     }
   });
-  await once(server.listen(port, "127.0.0.1"), "listening");
+  await once(server.listen(0, "127.0.0.1"), "listening");
   return {
     port: (server.address() as AddressInfo).port,
     certificate: made.cert,
-    key: made.key,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       await new Promise((done) => server.close(done));
@@ -52,7 +43,7 @@ export async function openTlsFront(targetPort: () => number, { port = 0, names =
   };
 }
 
-function makeCertificate(names: readonly string[]): { key: Buffer; cert: Buffer } {
+function makeCertificate(): { key: Buffer; cert: Buffer } {
   const folder = mkdtempSync(join(tmpdir(), "berth-tls-"));
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const kind = [
@@ -64,7 +55,7 @@ function makeCertificate(names: readonly string[]): { key: Buffer; cert: Buffer 
     "-subj",
     "/CN=test",
     "-addext",
-    `subjectAltName=${names.join(",")}`,
+    "subjectAltName=IP:127.0.0.1",
   ];
   execFileSync("openssl", ["req", "-x509", "-days", "2", ...kind, "-keyout", key, "-out", cert], { stdio: "ignore" });
   const made = { key: readFileSync(key), cert: readFileSync(cert) };
