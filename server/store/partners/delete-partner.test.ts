@@ -15,6 +15,7 @@ import { deletePartnerRows } from "./delete-partner.ts";
 import { insertKey } from "./keys.ts";
 import { reserveTokens } from "./model-reservations.ts";
 import { insertRun } from "../runs/write.ts";
+import { insertToken } from "../session-tokens/session-tokens.ts";
 import { insertSnapshot } from "../snapshots/write.ts";
 import { addUsage, dayOf } from "../usage/days.ts";
 import { insertUses, insertVolume } from "../volumes/volumes.ts";
@@ -89,6 +90,8 @@ async function fill(store: Store, partnerId: string): Promise<void> {
     await insertUses(db, [{ volumeId: `vol_${partnerId}`, sessionId, mode: "ro" }]);
     await writeUserSettings(db, { partnerId, externalUserId: "u" }, { settings: "{}", version: 0 }, nowMs);
     await insertRun(db, { id: newId("run", nowMs), partnerId, sessionId, externalUserId: "ada", request: { prompt: "x" }, nowMs });
+    const lifetime = { createdAt: nowMs, expiresAt: nowMs + DAY, revokedAt: null };
+    await insertToken(db, { id: newId("tok", nowMs), partnerId, sessionId, name: "", scopes: ["exec"], ports: null, ...lifetime });
     const used = { partner_id: partnerId, session_id: sessionId, external_user_id: "ada", template: "default" };
     await addUsage(db, [
       { ...used, day: dayOf(nowMs), running_ms: 1 },
