@@ -42,6 +42,15 @@ export const ACCOUNT_JOURNEYS: Journey[] = [
     ],
   },
   {
+    name: "a create whose response is lost on the way makes one session",
+    steps: [
+      { call: "connect", options: { baseUrl: "$lossy" }, keep: "unlucky" },
+      { call: "unlucky.sessions.create", options: { externalUserId: "$user-lost", ...quiet }, keep: "session" },
+      { call: "berth.sessions.list", options: { externalUserId: "$user-lost" }, gives: [{ sessionId: "$session.sessionId" }] },
+      { call: "berth.sessions.destroy", args: ["$session.sessionId"] },
+    ],
+  },
+  {
     name: "errors have their own classes",
     steps: [
       { call: "berth.sessions.create", options: { externalUserId: "" }, throws: { name: "ValidationError", status: 400 } },

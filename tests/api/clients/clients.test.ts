@@ -15,6 +15,7 @@ import { shareBerth, type SharedBerth } from "../../support/servers/shared-berth
 import { ACCOUNT_JOURNEYS } from "./account-journeys.ts";
 import { FAULTS, SESSION, type Fault, type Response } from "./faults.ts";
 import type { Connection, Runner } from "./journey.ts";
+import { openLossyProxy, type LossyProxy } from "./lossy-proxy.ts";
 import { installPython, PYTHON, runFile, startPythonRunner } from "./python-runner.ts";
 import { SESSION_JOURNEYS } from "./session-journeys.ts";
 import { startTypescriptRunner } from "./typescript-runner.ts";
@@ -24,6 +25,7 @@ import { walk } from "./walk.ts";
 // package is the one that the server hands out.
 const folder = mkdtempSync(join(tmpdir(), "berth-python-"));
 let server: SharedBerth;
+let proxy: LossyProxy;
 const received: { body: string; headers: IncomingHttpHeaders }[] = [];
 const receiver = createServer((request, response) => {
   void text(request).then((body) => {
@@ -35,12 +37,14 @@ const receiver = createServer((request, response) => {
 beforeAll(async () => {
   await daemonRuntime();
   server = await shareBerth();
+  proxy = await openLossyProxy(server.url);
   await once(receiver.listen(0, "127.0.0.1"), "listening");
 });
 
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   receiver.close().closeAllConnections();
+  await proxy[Symbol.asyncDispose]();
 });
 
 const JOURNEYS = [...SESSION_JOURNEYS, ...ACCOUNT_JOURNEYS];
@@ -88,7 +92,7 @@ for (const { name: client, needs, install, start, journeys, faults } of CLIENTS)
       const create = { call: "berth.sessions.create", options: { externalUserId: user, autoStartAgent: false }, keep: "shared" };
       const [shared] = await runner.run([create]);
       const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-      facts = { user, shared: shared!.value, receiver: url, received, agent: await readScriptedAgent() };
+      facts = { user, shared: shared!.value, receiver: url, received, lossy: proxy.url, agent: await readScriptedAgent() };
     });
 
     afterAll(async () => {
@@ -98,7 +102,11 @@ for (const { name: client, needs, install, start, journeys, faults } of CLIENTS)
 
     test.each(journeys)("$name", async (journey) => {
       received.length = 0;
+      proxy.keys.length = 0;
+      proxy.loseNext();
       await walk(runner, journey, facts);
+      // If a response was lost, the call came twice.
+      if (proxy.keys.length > 0) expect(proxy.keys).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), proxy.keys[0]]);
     });
 
     describe("with a service that fails", () => {
@@ -179,24 +187,38 @@ for (const { name: client, needs, install, start, journeys, faults } of CLIENTS)
   });
 }
 
+async function runProgram(name: string, facts: object = {}): Promise<unknown> {
+  const running = runFile(PYTHON, [join(import.meta.dirname, name)], { env: { PYTHONPATH: folder }, timeout: 60_000 });
+  running.child.stdin!.end(JSON.stringify({ baseUrl: server.url, apiKey: server.key, folder, agent: await readScriptedAgent(), ...facts }));
+  return JSON.parse((await running).stdout.trim().split("\n").at(-1)!);
+}
+
 testWith(machine.python, "every recipe of the Python client's documentation runs", async () => {
   const samples = readSamples().filter(({ document, language }) => document === "clients/python/README.md" && language === "python");
   expect(samples.length).toBeGreaterThan(15);
-  const facts = {
-    baseUrl: server.url,
-    apiKey: server.key,
-    folder,
-    agent: await readScriptedAgent(),
-    samples: samples.map(({ text: code }) => code),
-  };
-  const running = runFile(PYTHON, [join(import.meta.dirname, "recipes.py")], { env: { PYTHONPATH: folder }, timeout: 60_000 });
-  running.child.stdin!.end(JSON.stringify(facts));
-  const { stdout } = await running;
-  expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toEqual([]);
+  expect(await runProgram("recipes.py", { samples: samples.map(({ text: code }) => code) })).toEqual([]);
+});
+
+testWith(machine.python, "the Python client behaves as Python programs expect", async () => {
+  expect(await runProgram("habits.py")).toEqual({
+    "a wrong option": "There is no option 'auto_start'. The options are: env_vars, template, timeout_ms, …",
+    "a wrong option inside of another": "There is no option 'branch'. The options are: url, ref, depth, path, submodules, username, token",
+    "the client": `Berth(base_url='${server.url}')`,
+    "a session": expect.stringMatching(/^Session\(session_id='ses_\w+', status='running', external_user_id='habits'\)$/),
+    "a key": expect.not.stringContaining("berth_0"),
+    "an error after pickling": ["SessionNotFoundError", "session_not_found", 404],
+    "Python's own error": true,
+    "what an error shows of the key": false,
+    "a command after Ctrl-C": "0\n",
+  });
 });
 
 function reply(response: ServerResponse, { closes, hangs, status = 200, headers = {}, body = "" }: Response): void {
-  if (hangs) return;
+  if (hangs === "at once") return;
+  if (hangs) {
+    const drops = setInterval(() => response.write(" "), 100);
+    return void response.once("close", () => clearInterval(drops));
+  }
   if (closes === "at once") return void response.socket!.destroy();
   if (closes === "in the middle") {
     response.writeHead(200, { "content-length": "100" }).write("{");

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Step } from "./journey.ts";
 
 // What a service does wrong, and how every client copes with it. The last response repeats.
@@ -19,14 +20,15 @@ export interface Fault {
 export interface Response {
   // The connection is closed: at once, or in the middle of the body.
   closes?: "at once" | "in the middle";
-  // The response never comes.
-  hangs?: true;
+  // The response never comes, or comes in drops and never ends.
+  hangs?: "at once" | "in drops";
   status?: number;
   headers?: Record<string, string>;
   body?: unknown;
 }
 
 export const SESSION = { sessionId: "ses_1", sandboxId: "sbx_1", status: "running", sandboxUrl: "", createdAt: "2030-01-01T00:00:00.000Z" };
+const USER = 'J\u00fcrgen "\u2028" \u0007 \\ \ud83d\ude80';
 const found: Response = { status: 200, body: SESSION };
 const get: Step = { call: "berth.sessions.get", args: ["ses_1"] };
 const create: Step = { call: "berth.sessions.create", options: { externalUserId: "u" } };
@@ -120,9 +122,34 @@ export const FAULTS: Fault[] = [
   },
   {
     name: "a slow service causes a TimeoutError",
-    responses: [{ hangs: true }],
+    responses: [{ hangs: "at once" }],
     step: { ...get, call: "impatient.sessions.get", throws: { name: "TimeoutError", code: "timeout" } },
     requests: 1,
+  },
+  {
+    name: "a slow response causes a TimeoutError, even if some of it comes all the time",
+    responses: [{ hangs: "in drops" }],
+    step: { ...get, call: "impatient.sessions.get", throws: { name: "TimeoutError", code: "timeout" } },
+    requests: 1,
+  },
+  {
+    name: "programs in every language get the same session of a user, by one idempotency key",
+    responses: [
+      { body: { data: [{ ...SESSION, sessionId: "ses_0", status: "destroyed" }], nextCursor: null } },
+      { status: 201, body: SESSION },
+      found,
+    ],
+    step: { call: "berth.sessions.forUser", args: [USER], gives: { sessionId: "ses_1" } },
+    requests: 3,
+    headers: {
+      "idempotency-key": [
+        undefined,
+        `for-user-${createHash("sha256")
+          .update(JSON.stringify([USER, "ses_0"]))
+          .digest("hex")}`,
+        undefined,
+      ],
+    },
   },
   {
     name: "the API key never follows a redirect",

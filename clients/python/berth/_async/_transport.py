@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import anyio
 import httpx
 
-from .._errors import BerthError, ConnectionError, TimeoutError, error_from
+from .._errors import BerthError, ConnectionError, ServerError, TimeoutError, error_from
 from .._retry import LONG_TIMEOUT_MS, TIMEOUT_MS, retry_wait_ms
 
 
@@ -39,7 +39,11 @@ class Reply:
     content: bytes
 
     def json(self) -> Any:
-        return json.loads(self.content)
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            # Such as the page of a proxy.
+            raise ServerError("The response is not JSON", code="invalid_response", status=self.status) from None
 
     def text(self) -> str:
         return self.content.decode("utf-8", errors="replace")
