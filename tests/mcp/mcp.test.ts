@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Run } from "@berth/contract";
+import { readScriptedAgent } from "../support/agents/scripted-agent.ts";
 import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
 import { GENERATIONS, type McpClient } from "./clients.ts";
 
@@ -194,6 +196,34 @@ test("sessions are created once for a key, forked, paused, resumed and destroyed
   for (const id of [own, fork]) expect((await client.call("session_destroy", id)).data).toEqual({ status: "destroyed" });
   const listed = (await client.call("session_list", { status: "destroyed" })).data as { data: { metadata: object }[] };
   expect(listed.data.map(({ metadata }) => metadata)).toContainEqual({ from: "mcp" });
+});
+
+test("a run is started, watched, answered and interrupted", async () => {
+  const { sessionId: id, sandboxId: box } = await berth.api.create({ template: "scripted", autoStartAgent: false });
+  await berth.api.writeFile(box, "agent.mjs", await readScriptedAgent());
+  const { token } = (await berth.api.call("POST", `/api/b2b/sessions/${id}/tokens`, { scopes: ["runs"], ttlMs: 600_000 })).body as {
+    token: string;
+  };
+  await using client = await GENERATIONS.new(berth.url, token);
+  expect(await namesOf(client)).toEqual(["session_get", "run_start", "run_status", "run_answer", "run_interrupt"]);
+  const start = async (prompt: string) => (await client.call("run_start", { prompt, idempotencyKey: prompt })).data as { runId: string };
+  const status = async (run: object) => (await client.call("run_status", { ...run, waitMs: 50_000 })).data as Run;
+
+  const asking = await start("/ask touch a.txt");
+  expect(await start("/ask touch a.txt")).toEqual(asking);
+  const waiting = await status(asking);
+  expect(waiting).toMatchObject({ status: "needs_input", waitsFor: [{ kind: "permission" }] });
+  const [question] = waiting.waitsFor as [Extract<Run["waitsFor"][number], { kind: "permission" }>];
+  const optionId = question.options.find(({ kind }) => kind === "allow_once")!.id;
+  expect((await client.call("run_answer", { ...asking, itemId: question.itemId, optionId })).isError).toBe(false);
+  expect((await status(asking)).status).toBe("succeeded");
+
+  const other = await start("/ask touch b.txt");
+  expect((await status(other)).status).toBe("needs_input");
+  expect((await client.call("run_interrupt", other)).isError).toBe(false);
+  expect((await status(other)).status).toBe("interrupted");
+  expect((await client.call("run_answer", { ...other, itemId: "x", optionId })).text).toMatch(/^run_ended/);
+  await berth.api.call("DELETE", `/api/b2b/sessions/${id}`);
 });
 
 test("a key for reading has only the tools that read sessions", async () => {
