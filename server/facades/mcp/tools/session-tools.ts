@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { AppError, CreateSession, MAX_FORKS, SESSION_STATUSES } from "@berth/contract";
-import type { Clock } from "../../../clock.ts";
+import { SECOND, type Clock } from "../../../clock.ts";
 import type { Idempotency } from "../../../http/requests/idempotency.ts";
 import type { JsonObject } from "../../../http/requests/request-body.ts";
 import { createCreateSessions, type CreateSessionsDeps } from "../../../http/routes/create-sessions.ts";
@@ -21,6 +21,8 @@ export interface SessionToolDeps extends CreateSessionsDeps {
 
 const { envVars, template, timeoutMs, idleTimeoutMs, metadata, source, setup } = CreateSession.properties;
 const DEFAULT_USER = "mcp";
+// A client that gives up first would not learn the id of its session.
+const SOURCE_WAIT_MS = 40 * SECOND;
 
 export function createSessionTools(deps: SessionToolDeps): Tool[] {
   const { sessions, servers, clock, idempotency } = deps;
@@ -34,7 +36,7 @@ export function createSessionTools(deps: SessionToolDeps): Tool[] {
     const { body: created } = await idempotency.runCall(call.request, named(""), (save) =>
       createSessions(call.request, body, {
         wait: "source",
-        isAborted: call.signal,
+        isAborted: AbortSignal.any([call.signal, AbortSignal.timeout(SOURCE_WAIT_MS)]),
         save,
         runPart: (part, work) => idempotency.runCall(call.request, named(` part ${part}`), work),
       }),
@@ -47,7 +49,7 @@ export function createSessionTools(deps: SessionToolDeps): Tool[] {
       name: "session_create",
       title: "Create a session",
       description:
-        "Creates a session: an isolated Linux sandbox with a workspace folder, in which the other tools run commands and change files. Returns its sessionId. It takes a second or so, and longer if a repository is fetched. Destroy it with session_destroy when it is no longer needed; by itself it is paused after timeoutMs.",
+        "Creates a session: an isolated Linux sandbox with a workspace folder, in which the other tools run commands and change files. Returns its sessionId. It takes a second or so, and up to 40 seconds if a repository is fetched; after that, session_get says whether its source is ready. Destroy it with session_destroy when it is no longer needed; by itself it is paused after timeoutMs.",
       input: Type.Object({
         externalUserId: Type.Optional({
           ...CreateSession.properties.externalUserId,
