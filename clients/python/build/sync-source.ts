@@ -3,6 +3,8 @@
 const RULES: [RegExp, string][] = [
   [/\basync (def|for|with) /g, "$1 "],
   [/\bawait /g, ""],
+  // Only tasks are cancelled.
+  [/\bwith anyio\.move_on_after\(\w+, shield=True\):/g, "if True:"],
   [/\bimport anyio\b/g, "import time"],
   [/\banyio\.sleep\b/g, "time.sleep"],
   [/\basynccontextmanager\b/g, "contextmanager"],

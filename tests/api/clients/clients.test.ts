@@ -210,6 +210,7 @@ testWith(machine.python, "the Python client behaves as Python programs expect", 
     "Python's own error": true,
     "what an error shows of the key": false,
     "a command after Ctrl-C": "0\n",
+    "a command after a cancelled scope": "0\n",
   });
 });
 

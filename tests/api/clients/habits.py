@@ -9,11 +9,21 @@ import threading
 import time
 import traceback
 
-from berth import Berth, SessionNotFoundError
+import anyio
+from berth import AsyncBerth, Berth, SessionNotFoundError
 
 facts = json.load(sys.stdin)
 berth = Berth(base_url=facts["baseUrl"], api_key=facts["apiKey"])
 seen = {}
+
+
+def sleepers():
+    for _ in range(100):
+        count = session.exec("pgrep -c sleep || true").stdout
+        if count == "0\n":
+            break
+        time.sleep(0.1)
+    return count
 
 
 def message_of(call):
@@ -55,10 +65,18 @@ try:
         threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
 except KeyboardInterrupt:
     pass
-for _ in range(100):
-    seen["a command after Ctrl-C"] = session.exec("pgrep -c sleep || true").stdout
-    if seen["a command after Ctrl-C"] == "0\n":
-        break
-    time.sleep(0.1)
+seen["a command after Ctrl-C"] = sleepers()
+
+
+async def cancel():
+    async with AsyncBerth(base_url=facts["baseUrl"], api_key=facts["apiKey"]) as client:
+        lent = await client.sessions.get(session.session_id)
+        with anyio.CancelScope() as scope:
+            await lent.exec("echo begun; sleep 60", on_stdout=lambda _: scope.cancel())
+        # The client is still open, so that only the cancellation can end the command.
+        return await anyio.to_thread.run_sync(sleepers)
+
+
+seen["a command after a cancelled scope"] = anyio.run(cancel)
 session.destroy()
 print(json.dumps(seen))

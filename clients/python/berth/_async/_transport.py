@@ -14,6 +14,8 @@ import httpx
 from .._errors import BerthError, ConnectionError, ServerError, TimeoutError, error_from
 from .._retry import LONG_TIMEOUT_MS, TIMEOUT_MS, retry_wait_ms
 
+CLOSE_SECONDS = 5
+
 
 @dataclass
 class Call:
@@ -101,6 +103,9 @@ class AsyncTransport:
             yield response
         except httpx.RequestError as cause:
             raise self._connection_error(cause) from None
+        except BaseException:
+            await _abort(response)
+            raise
         finally:
             await response.aclose()
 
@@ -173,6 +178,15 @@ class AsyncTransport:
         if isinstance(cause, httpx.TimeoutException):
             return TimeoutError(f"No response within {timeout_ms:g} ms", code="timeout")
         return ConnectionError(f"{self.base_url} could not be reached: {cause or type(cause).__name__}", code="connection_failed")
+
+
+async def _abort(response: httpx.Response) -> None:
+    """Closes the connection of a caller that does not want the rest. httpcore before 0.18 leaves it open in a task that anyio or Trio
+    cancels, and then a command would run on."""
+    connection = response.extensions.get("network_stream")
+    with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+        if connection is not None:
+            await connection.aclose()
 
 
 def _parse(content: bytes) -> Any:
