@@ -39,7 +39,7 @@ describeWith([preferredAgent.missing, await machine.oci()], `${preferredAgent.na
 
   test("calls a tool of a server whose credential only the Berth server has", async () => {
     const tool = preferredAgent.name === "goose" ? "notes__find" : "notes_find";
-    // An agent may begin before it has connected to a server. The next conversation has the tool.
+    // On a busy machine opencode may give up on the server. Every conversation connects to it again.
     const ask = async () => {
       model.script = [{ tool, input: { word: "shopping" } }, { say: "Figs." }];
       expect(wordsOf(await calls.prompt("What is in my notes?"))).toBe("Figs.");
