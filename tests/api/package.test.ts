@@ -28,9 +28,9 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-test("the set-up for serving installs the compiler that builds the client", () => {
+test("the set-up for serving installs what builds the clients", () => {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as { packages: Record<string, { dev?: boolean }> };
-  expect(lock.packages["node_modules/typescript-native"]!.dev).toBeUndefined();
+  for (const name of ["typescript-native", "fflate"]) expect(lock.packages[`node_modules/${name}`]!.dev).toBeUndefined();
 });
 
 describe("the installed package drives the service", () => {
