@@ -525,6 +525,8 @@ export interface components {
                     /** The paths that are allowed; a `*` at the end stands for any rest. Absent: all. */
                     paths?: string[];
                 })[];
+                /** With `public` or `hosts`: names, `*.domain`, addresses or networks such as `192.0.2.0/24` that the sandbox may not reach, whatever else is allowed. */
+                except?: string[];
             };
             source?: components["schemas"]["Source"];
             /** With a snapshot or a session as the source: create this many sessions. The response is then 207, with a result for each of them. */
@@ -1563,6 +1565,8 @@ export interface components {
                     /** The paths that are allowed; a `*` at the end stands for any rest. Absent: all. */
                     paths?: string[];
                 })[];
+                /** With `public` or `hosts`: names, `*.domain`, addresses or networks such as `192.0.2.0/24` that the sandbox may not reach, whatever else is allowed. */
+                except?: string[];
             } | null;
         };
         SourceRead: {
@@ -1795,6 +1799,8 @@ export interface components {
                     /** The paths that are allowed; a `*` at the end stands for any rest. Absent: all. */
                     paths?: string[];
                 })[];
+                /** With `public` or `hosts`: names, `*.domain`, addresses or networks such as `192.0.2.0/24` that the sandbox may not reach, whatever else is allowed. */
+                except?: string[];
             } | null;
             /** With `egress`: whether open connections that it forbids are closed. The default is false. */
             closeConnections?: boolean;

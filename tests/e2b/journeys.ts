@@ -212,6 +212,8 @@ export const JOURNEYS: Journey[] = [
       assert.equal((await box.getInfo()).allowInternetAccess, false);
       await box.updateNetwork({ denyOut: ["0.0.0.0/0"], allowOut: ["else.where"] });
       assert.match(await ask(), /not an allowed host/);
+      await box.updateNetwork({ denyOut: ["nowhere.invalid"] });
+      assert.match(await ask(), /may not reach/);
       await box.updateNetwork({});
       assert.doesNotMatch(await ask(), /no network access|not an allowed host/);
     },
@@ -238,7 +240,7 @@ export const JOURNEYS: Journey[] = [
       assert.equal(await Class.kill("sbx_absent"), false);
       await assert.rejects(box.commands.run("id", { user: "root" }), /not supported by Berth/);
       await assert.rejects(box.files.read("x", { user: "root" }), /not supported by Berth/);
-      await assert.rejects(Class.create({ network: { denyOut: ["8.8.8.8"] } }), /not supported by Berth/);
+      await assert.rejects(Class.create({ network: { denyOut: ["8.8.8.8"], allowOut: ["8.8.4.4"] } }), /not supported by Berth/);
     },
   },
 ];

@@ -1,5 +1,5 @@
-import ipaddr from "ipaddr.js";
 import { splitPort } from "../../egress-hosts.ts";
+import { isInRange, parseRange, type AddressRange } from "../../network/address-range.ts";
 import { isOwnAddress } from "../../network/public-address.ts";
 import type { Target } from "./target.ts";
 
@@ -23,7 +23,8 @@ export interface OperatorAllowances {
 
 export function parseAllowances({ allow: entries, ownPorts = [] }: OperatorAllowances): Allowances {
   const parsed = entries.map(parseAllowance);
-  const includes = ({ host, network }: Allowance, target: Target, address: string) => host === target.host || contains(network, address);
+  const includes = ({ host, network }: Allowance, target: Target, address: string) =>
+    host === target.host || (network !== undefined && isInRange(network, address));
   const isOurs = ({ port }: Target, address: string) => ownPorts.includes(port) && isOwnAddress(address);
   return {
     covers: (target, address) =>
@@ -35,24 +36,14 @@ export function parseAllowances({ allow: entries, ownPorts = [] }: OperatorAllow
   };
 }
 
-type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
-
 interface Allowance {
   host: string;
   port?: number;
-  network?: Network;
+  network?: AddressRange;
 }
 
 function parseAllowance(entry: string): Allowance {
   const { name, ...rest } = splitPort(entry.toLowerCase());
-  if (ipaddr.isValidCIDR(name)) return { host: name, ...rest, network: ipaddr.parseCIDR(name) };
-  if (!ipaddr.isValid(name)) return { host: name, ...rest };
-  const address = ipaddr.process(name);
-  return { host: name, ...rest, network: [address, address.kind() === "ipv4" ? 32 : 128] };
-}
-
-function contains(network: Network | undefined, text: string): boolean {
-  if (!network) return false;
-  const address = ipaddr.process(text);
-  return address.kind() === network[0].kind() && address.match(network[0], network[1]);
+  const network = parseRange(name);
+  return { host: name, ...rest, ...(network && { network }) };
 }

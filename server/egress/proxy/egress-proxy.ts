@@ -11,7 +11,7 @@ import type { FloodLimit } from "../limits/flood-limit.ts";
 import { forwardRequest, refusalBytes } from "./forward.ts";
 import { checkTunnel, TLS_ALERT } from "./check-tunnel.ts";
 import { coupleCloses, relayTunnel } from "./relay-tunnel.ts";
-import { permittedAddresses, refuseTarget, type PlainRequest } from "../policy/policy.ts";
+import { needsServerName, permittedAddresses, refuseTarget, type PlainRequest } from "../policy/policy.ts";
 import type { Target } from "../policy/target.ts";
 import { parseAbsolute, parseAuthority } from "../policy/target.ts";
 
@@ -144,7 +144,7 @@ export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
     if (isRefusal(outer)) return endSocket(inner, refusalBytes(outer));
     if (inner.destroyed) return void outer.destroy();
     inner.write("HTTP/1.1 200 Connection established\r\n\r\n");
-    if (policy().policy === "hosts") return relayChecked(asked.target, inner, outer, head);
+    if (needsServerName(policy())) return relayChecked(asked.target, inner, outer, head);
     if (head.length > 0) outer.write(head);
     relayTunnel(inner, outer);
   }

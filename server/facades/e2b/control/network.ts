@@ -21,8 +21,10 @@ export function toEgress({ allowOut, denyOut, allowInternet, ...others }: Networ
   const [allowed, denied] = [hosts(allowOut, "allowOut"), hosts(denyOut, "denyOut")];
   const deniesAll = allowInternet === false || denied.includes(ALL);
   if (!deniesAll) {
-    if (denied.length > 0) throw unsupported("network.denyOut of single addresses");
-    return undefined;
+    if (denied.length === 0) return undefined;
+    // E2B lets allowOut win over denyOut, and here an exception always wins.
+    if (allowed.length > 0) throw unsupported("network.allowOut together with denyOut of single hosts");
+    return { policy: "public", except: denied };
   }
   const range = allowed.find((host) => host.includes("/"));
   if (range !== undefined) throw unsupported(`network.allowOut of a range (${range})`);

@@ -1,5 +1,5 @@
-import type { SandboxId } from "@berth/contract";
-import { describeEntry } from "../../../egress-hosts.ts";
+import type { EgressPolicy, SandboxId } from "@berth/contract";
+import { describeEntry, exceptionsOf } from "../../../egress-hosts.ts";
 import type { SessionView } from "../../../sessions/sessions.ts";
 import { limitTemplate } from "../../../session-limits.ts";
 import type { Templates } from "../../../templates.ts";
@@ -63,14 +63,15 @@ export function createSandboxFormat({ access, templates, domain }: FormatDeps) {
         allowInternetAccess: egress?.policy !== "none",
         network: {
           allowPublicTraffic: publicTraffic,
-          ...(egress &&
-            egress.policy !== "public" && {
-              denyOut: ["0.0.0.0/0"],
-              allowOut: egress.policy === "hosts" ? egress.hosts.map(describeEntry) : [],
-            }),
+          ...(egress && (egress.policy === "public" ? { denyOut: egress.except ?? [] } : closed(egress))),
         },
         lifecycle: { onTimeout: view.onTimeout === "pause" ? "pause" : "kill", autoResume: view.autoResume },
       };
     },
   };
 }
+
+const closed = (egress: EgressPolicy) => ({
+  denyOut: ["0.0.0.0/0", ...exceptionsOf(egress)],
+  allowOut: egress.policy === "hosts" ? egress.hosts.map(describeEntry) : [],
+});
