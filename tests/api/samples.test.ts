@@ -18,6 +18,9 @@ const NOT_RUN: Record<string, string> = {
     "scripts/test.test.ts runs this form; others take hours",
   "README.md: npm start     # installs dependencies, builds the workspace, runs the service": "tests/conditions/stop.test.ts runs it",
   "client/README.md: npm install https://berth.example.com/clients/berth-client.tgz": "tests/api/package.test.ts installs the package",
+  "docs/ssh.md: ssh ses_01k9zq3v8e4m7t2x5c6b9d0fgh.berth": "tests/api/ssh.test.ts uses these clients",
+  "docs/ssh.md: export BERTH_SERVER_URL=https://berth.example.com BERTH_SESSION_TOKEN=berth_st_…":
+    "tests/api/ssh.test.ts connects with a token",
   "docs/agents.md: BERTH_MODEL_PROVIDER=anthropic BERTH_MODEL_API_KEY=sk-ant-… BERTH_MODEL_NAME=claude-sonnet-4-5 npm start":
     "needs a model",
   'docs/agents.md: curl -N "$SANDBOX_URL/agent/prompt" -H "Authorization: Bearer $KEY" -H \'Content-Type: application/json\' \\':

@@ -11,7 +11,7 @@ const CHECK_MS = 5 * SECOND;
 export function createAccessChecks(clock: Clock): AccessChecks {
   const watched = new Set<{ isStillAllowed: () => Promise<boolean>; end: () => void }>();
   const checks = clock.every(CHECK_MS, async () => {
-    for (const one of [...watched]) {
+    for (const one of watched) {
       // Fail open: a database outage must not disconnect people.
       const allowed = await one.isStillAllowed().catch(() => true);
       if (!allowed && watched.delete(one)) one.end();
