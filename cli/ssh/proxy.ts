@@ -77,7 +77,7 @@ function parse(text: string): { hostKey?: unknown; error?: unknown; code?: unkno
 }
 
 const HINTS: Record<string, string> = {
-  session_paused: " Resume it first, or let connections resume it: PATCH the session with autoResume: true.",
+  session_paused: " With autoResume: true, connections resume it.",
   insufficient_scope: " The token needs the scope ssh.",
 };
 

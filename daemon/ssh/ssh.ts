@@ -51,6 +51,7 @@ export function createSsh({ hostKeyFile, ...deps }: SshDeps): Ssh {
       const cover = coverConnection(transport);
       // One listener per channel waits for the transport.
       transport.setMaxListeners(0);
+      freeWhenSent(transport);
       connections.add(transport);
       const timer = setTimeout(() => transport.destroy(), HANDSHAKE_MS).unref();
       transport.once("close", () => {
@@ -81,4 +82,14 @@ export function createSsh({ hostKeyFile, ...deps }: SshDeps): Ssh {
     started.add(program);
     return { [Symbol.dispose]: () => void started.delete(program) };
   }
+}
+
+// Frees the memory of a packet now. V8 collects buffers late, because it sees only their small heads.
+function freeWhenSent(transport: Duplex): void {
+  const write = transport._write.bind(transport);
+  transport._write = (chunk: Buffer<ArrayBuffer>, encoding, callback) =>
+    write(chunk, encoding, (error) => {
+      if (chunk.length === chunk.buffer.byteLength) chunk.buffer.transfer(0);
+      callback(error);
+    });
 }
