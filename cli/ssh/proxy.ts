@@ -20,7 +20,7 @@ export async function readHostKey({ sandboxUrl, bearer }: SshAccess): Promise<st
   if (!response.ok) throw new Error(refusalOf(response.status, response.headers.get("x-error-code"), text));
   const { hostKey } = parse(text);
   if (typeof hostKey !== "string" || !/^ssh-ed25519 [A-Za-z0-9+/=]{60,100}$/.test(hostKey))
-    throw new Error("The sandbox sent no host key. Its session may be older than the server: pause and resume it.");
+    throw new Error("The sandbox sent no host key.");
   return hostKey;
 }
 
@@ -79,6 +79,7 @@ function parse(text: string): { hostKey?: unknown; error?: unknown; code?: unkno
 const HINTS: Record<string, string> = {
   session_paused: " With autoResume: true, connections resume it.",
   insufficient_scope: " The token needs the scope ssh.",
+  not_found: " The sandbox is older than the server. A fork of the session has SSH: `berth session fork`.",
 };
 
 function refusalOf(status: number, header: unknown, text: string): string {
