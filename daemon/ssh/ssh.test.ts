@@ -75,6 +75,10 @@ test("SFTP refuses what it cannot read, and answers the next request", async () 
   expect(await failure((done) => sftp.writeFile("file", "text", done))).toBeUndefined();
   expect(await failure((done) => sftp.rename("file", "pipe", done))).toBe("File exists");
   expect(await failure((done) => sftp.ext_openssh_rename("file", "pipe", done))).toBeUndefined();
+  const space = await new Promise<{ f_bavail: number }>((resolve, reject) =>
+    sftp.ext_openssh_statvfs(".", (error, found) => (error ? reject(error) : resolve(found as { f_bavail: number }))),
+  );
+  expect(space.f_bavail).toBeGreaterThan(0);
   client.end();
 });
 

@@ -16,11 +16,17 @@ type Operation = (id: Buffer, fields: FieldReader) => Promise<Buffer>;
 const MAX_DATA_BYTES = MAX_PACKET_BYTES - 1024;
 // The names in one reply.
 const MAX_NAMES = 100;
+const MAX_NAME_BYTES = 255;
 const DEFAULT_MODE = 0o666;
 const DEFAULT_FOLDER_MODE = 0o777;
-const EXTENSIONS = ["posix-rename", "hardlink", "fsync", "lsetstat", "limits", "expand-path"].map((name) => `${name}@openssh.com`);
+// OpenSSH's extensions, with their versions.
+const EXTENSIONS = { "posix-rename": 1, hardlink: 1, fsync: 1, lsetstat: 1, limits: 1, "expand-path": 1, statvfs: 2 };
 
-export const VERSION_REPLY = packetOf(REPLY.version, int(3), ...EXTENSIONS.flatMap((name) => [text(name), text("1")]));
+export const VERSION_REPLY = packetOf(
+  REPLY.version,
+  int(3),
+  ...Object.entries(EXTENSIONS).flatMap(([name, version]) => [text(`${name}@openssh.com`), text(String(version))]),
+);
 
 export function createOperations({ handles, home }: OperationsDeps): Record<number, Operation | undefined> {
   const homePath = Buffer.from(home).toString("latin1");
@@ -54,6 +60,11 @@ export function createOperations({ handles, home }: OperationsDeps): Record<numb
       },
       async "limits@openssh.com"(id) {
         return packetOf(REPLY.extended, id, long(MAX_PACKET_BYTES), long(MAX_DATA_BYTES), long(MAX_DATA_BYTES), long(MAX_HANDLES));
+      },
+      async "statvfs@openssh.com"(id, fields) {
+        const { bsize, blocks, bfree, bavail, files, ffree } = await fs.statfs(pathOf(fields));
+        const numbers = [bsize, bsize, blocks, bfree, bavail, files, ffree, ffree, 0, 0, MAX_NAME_BYTES];
+        return packetOf(REPLY.extended, id, ...numbers.map(long));
       },
       async "expand-path@openssh.com"(id, fields) {
         const path = fields.text();
