@@ -16,9 +16,16 @@ export function stopGroup(group: number): void {
 
 // Sends a signal to the process group that `pid` leads. No-op if it has already exited.
 export function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  if (send(-pid, signal)) return;
+  // A child that was forked just now does not lead its group yet. Otherwise the processes have exited since the caller's check.
+  if (readProcess(pid)?.parent === process.pid) send(pid, signal);
+}
+
+// False if there is no such process or group.
+function send(target: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(-pid, signal);
+    return process.kill(target, signal);
   } catch {
-    // The processes have exited between the caller's check and this call.
+    return false;
   }
 }
