@@ -25,20 +25,20 @@ export function describeEntry(entry: HostEntry): string {
 
 export function describePolicy(policy: EgressPolicy): string {
   const allowed = policy.policy === "hosts" ? policy.hosts.map(describeEntry).join(", ") : policy.policy;
-  const except = exceptionsOf(policy);
-  return except.length > 0 ? `${allowed} except ${except.join(", ")}` : allowed;
+  const denied = deniedOf(policy);
+  return denied.length > 0 ? `${allowed} except ${denied.join(", ")}` : allowed;
 }
 
 // The hosts, addresses and networks that the policy forbids, whatever else it allows.
-export const exceptionsOf = (policy: EgressPolicy): readonly string[] => (policy.policy === "none" ? [] : (policy.except ?? []));
+export const deniedOf = (policy: EgressPolicy): readonly string[] => (policy.policy === "none" ? [] : (policy.deny ?? []));
 
 // Not an address with a mistake in it, which would forbid nothing.
 const NAME_PATTERN = /^(\*\.)?([a-z0-9_-]+\.)*[a-z0-9_-]*[a-z_-][a-z0-9_-]*$/i;
 
 // Whether the text is a host, *.domain, address or network, without a port.
-export const isException = (text: string): boolean => ipaddr.isValid(text) || ipaddr.isValidCIDR(text) || NAME_PATTERN.test(text);
+export const isDeniable = (text: string): boolean => ipaddr.isValid(text) || ipaddr.isValidCIDR(text) || NAME_PATTERN.test(text);
 
-export const EXCEPTION_RULE = "a host, *.domain, address or network";
+export const DENIABLE = "a host, *.domain, address or network";
 
 // Why an entry is not valid, as the end of a sentence.
 export function findEntryFault(entry: HostEntry): { value: string; rule: string } | undefined {
@@ -58,8 +58,8 @@ export function splitPort(text: string): { name: string; port?: number } {
 // Whether everything that the policy permits is permitted by the other one too.
 export function isWithin(policy: EgressPolicy, allowed: EgressPolicy): boolean {
   if (policy.policy === "none") return true;
-  const forbidden = exceptionsOf(policy);
-  if (!exceptionsOf(allowed).every((host) => forbidden.includes(host))) return false;
+  const forbidden = deniedOf(policy);
+  if (!deniedOf(allowed).every((host) => forbidden.includes(host))) return false;
   if (policy.policy === "public" || allowed.policy === "none") return allowed.policy === "public";
   return policy.hosts
     .map(ruleOf)

@@ -27,30 +27,30 @@ test.each([
   [hosts("example.com"), hosts("example.com:25"), false],
   [hosts("example.com:25"), hosts("example.com:25"), true],
   [hosts("example.com", "other.org"), hosts("example.com"), false],
-  [{ ...PUBLIC, except: ["192.0.2.7"] }, PUBLIC, true],
-  [PUBLIC, { ...PUBLIC, except: ["192.0.2.7"] }, false],
-  [hosts("example.com"), { ...PUBLIC, except: ["192.0.2.7"] }, false],
-  [{ ...PUBLIC, except: ["b.example", "192.0.2.7"] }, { ...PUBLIC, except: ["192.0.2.7"] }, true],
+  [{ ...PUBLIC, deny: ["192.0.2.7"] }, PUBLIC, true],
+  [PUBLIC, { ...PUBLIC, deny: ["192.0.2.7"] }, false],
+  [hosts("example.com"), { ...PUBLIC, deny: ["192.0.2.7"] }, false],
+  [{ ...PUBLIC, deny: ["b.example", "192.0.2.7"] }, { ...PUBLIC, deny: ["192.0.2.7"] }, true],
 ])("%j is within %j: %s", (policy, allowed, expected) => {
   expect(isWithin(policy, allowed)).toBe(expected);
 });
 
 test.each([
-  [{ policy: "public", except: ["192.0.2.0/24", "2001:db8::1", "*.ads.example", "localhost"] }, []],
-  [{ policy: "public", except: ["192.0.2.0/33"] }, [{ field: "egress.except.0", message: "Must be a host, *.domain, address or network" }]],
-  [{ policy: "public", except: ["a.example", "192.0.2.400"] }, [expect.objectContaining({ field: "egress.except.1" })]],
-  [{ policy: "public", except: ["a.example:443"] }, [expect.objectContaining({ field: "egress.except.0" })]],
-  [{ policy: "none", except: ["a.example"] }, [{ field: "egress.except", message: "The policy `none` takes no exceptions" }]],
-] as const)("the exceptions of %j: %j", (egress, faults) => {
+  [{ policy: "public", deny: ["192.0.2.0/24", "2001:db8::1", "*.ads.example", "localhost"] }, []],
+  [{ policy: "public", deny: ["192.0.2.0/33"] }, [{ field: "egress.deny.0", message: "Must be a host, *.domain, address or network" }]],
+  [{ policy: "public", deny: ["a.example", "192.0.2.400"] }, [expect.objectContaining({ field: "egress.deny.1" })]],
+  [{ policy: "public", deny: ["a.example:443"] }, [expect.objectContaining({ field: "egress.deny.0" })]],
+  [{ policy: "none", deny: ["a.example"] }, [{ field: "egress.deny", message: "The policy `none` denies everything already" }]],
+] as const)("the denied hosts of %j: %j", (egress, faults) => {
   expect(findLimitFaults(DEFAULT_TEMPLATE, { egress: structuredClone(egress) as never })).toEqual(faults);
 });
 
-test("a session keeps the exceptions of its template", () => {
-  const template = { ...DEFAULT_TEMPLATE, egress: { policy: "public" as const, except: ["192.0.2.7"] } };
+test("a session denies what its template denies", () => {
+  const template = { ...DEFAULT_TEMPLATE, egress: { policy: "public" as const, deny: ["192.0.2.7"] } };
   expect(findLimitFaults(template, { egress: { policy: "public" } })).toEqual([
-    { field: "egress.except", message: "Must contain 192.0.2.7, which the template excepts" },
+    { field: "egress.deny", message: "Must contain 192.0.2.7, which the template denies" },
   ]);
-  expect(findLimitFaults(template, { egress: { policy: "hosts", hosts: ["a.example"], except: ["192.0.2.7"] } })).toEqual([]);
+  expect(findLimitFaults(template, { egress: { policy: "hosts", hosts: ["a.example"], deny: ["192.0.2.7"] } })).toEqual([]);
 });
 
 test("a session may have up to the template's maximum, and without one only the template's value", () => {

@@ -1,5 +1,5 @@
 import type { EgressPolicy, FieldFault, Resources, SessionEgress, Template } from "@berth/contract";
-import { EXCEPTION_RULE, exceptionsOf, findEntryFault, isException, isWithin } from "./egress-hosts.ts";
+import { DENIABLE, deniedOf, findEntryFault, isDeniable, isWithin } from "./egress-hosts.ts";
 
 // The limits that a session has instead of those of its template. null or absent: the template's value.
 export interface SessionLimits {
@@ -27,10 +27,10 @@ export function findLimitFaults(template: Template, { resources = {}, egress }: 
   ];
 }
 
-export function toEgressPolicy({ policy, hosts = [], except = [] }: SessionEgress): EgressPolicy {
+export function toEgressPolicy({ policy, hosts = [], deny = [] }: SessionEgress): EgressPolicy {
   if (policy === "none") return { policy };
-  const exceptions = except.length > 0 ? { except } : {};
-  return policy === "hosts" ? { policy, hosts, ...exceptions } : { policy, ...exceptions };
+  const denied = deny.length > 0 ? { deny } : {};
+  return policy === "hosts" ? { policy, hosts, ...denied } : { policy, ...denied };
 }
 
 const RESOURCES = ["cpus", "memoryMb", "diskMb"] as const;
@@ -44,10 +44,10 @@ function findResourceFault(template: Template, name: (typeof RESOURCES)[number],
 }
 
 function findEgressFaults(template: Template, egress: SessionEgress): FieldFault[] {
-  const { policy, hosts, except = [] } = egress;
-  if (policy === "none" && except.length > 0) return [{ field: "egress.except", message: "The policy `none` takes no exceptions" }];
-  const strange = except.findIndex((host) => !isException(host));
-  if (strange >= 0) return [{ field: `egress.except.${strange}`, message: `Must be ${EXCEPTION_RULE}` }];
+  const { policy, hosts, deny = [] } = egress;
+  if (policy === "none" && deny.length > 0) return [{ field: "egress.deny", message: "The policy `none` denies everything already" }];
+  const strange = deny.findIndex((host) => !isDeniable(host));
+  if (strange >= 0) return [{ field: `egress.deny.${strange}`, message: `Must be ${DENIABLE}` }];
   if (policy !== "hosts") {
     if (hosts) return [{ field: "egress.hosts", message: "Only the policy `hosts` takes a list of hosts" }];
   } else {
@@ -58,9 +58,9 @@ function findEgressFaults(template: Template, egress: SessionEgress): FieldFault
   }
   const allowed = template.maxEgress ?? template.egress;
   if (isWithin(toEgressPolicy(egress), allowed)) return [];
-  const missing = exceptionsOf(allowed).find((host) => !except.includes(host));
-  if (missing !== undefined) return [{ field: "egress.except", message: `Must contain ${missing}, which the template excepts` }];
-  const refused = policy === "hosts" ? (hosts ?? []).findIndex((host) => !isWithin({ policy, hosts: [host], except }, allowed)) : -1;
+  const missing = deniedOf(allowed).find((host) => !deny.includes(host));
+  if (missing !== undefined) return [{ field: "egress.deny", message: `Must contain ${missing}, which the template denies` }];
+  const refused = policy === "hosts" ? (hosts ?? []).findIndex((host) => !isWithin({ policy, hosts: [host], deny }, allowed)) : -1;
   return [
     refused >= 0
       ? { field: `egress.hosts.${refused}`, message: "The template does not allow this host" }

@@ -4,7 +4,7 @@ import { LANGUAGES } from "@berth/contract/daemon/languages.ts";
 import Type from "typebox";
 import { Value } from "typebox/value";
 import type { GivenAgent } from "./agents/catalogue.ts";
-import { EXCEPTION_RULE, exceptionsOf, findEntryFault, isException } from "./egress-hosts.ts";
+import { DENIABLE, deniedOf, findEntryFault, isDeniable } from "./egress-hosts.ts";
 import { findMcpFaults } from "./mcp-servers.ts";
 
 // The fields that a template file may set: any part of a template. An agent needs at least a command; several agents are in order of
@@ -86,6 +86,6 @@ function findInvalidValues({ root, env, egress, maxEgress, model, languageServer
 function findInvalidHosts(field: string, egress: EgressPolicy | undefined): FieldError[] {
   const fault = egress?.policy === "hosts" ? egress.hosts.map(findEntryFault).find((found) => found !== undefined) : undefined;
   if (fault) return [{ at: [field, "hosts"], message: `has "${fault.value}", which is not ${fault.rule}` }];
-  const strange = egress && exceptionsOf(egress).find((host) => !isException(host));
-  return strange === undefined ? [] : [{ at: [field, "except"], message: `has "${strange}", which is not ${EXCEPTION_RULE}` }];
+  const strange = egress && deniedOf(egress).find((host) => !isDeniable(host));
+  return strange === undefined ? [] : [{ at: [field, "deny"], message: `has "${strange}", which is not ${DENIABLE}` }];
 }

@@ -51,7 +51,7 @@ export type RunStatus = RunData["status"];
 export type RunAnswer = wire.AnswerRun;
 export type RunEvent = wire.RunEvent;
 // A run without what the events before have said.
-export type RunNow = Extract<RunEvent, { type: "run" }>["run"];
+export type RunNow = wire.RunNow;
 export type RunPermissions = NonNullable<wire.StartRun["permissions"]>;
 export type PermissionRule = Exclude<RunPermissions, string>[number];
 export type RunAttachment = NonNullable<wire.StartRun["attachments"]>[number];

@@ -526,7 +526,7 @@ export interface components {
                     paths?: string[];
                 })[];
                 /** With `public` or `hosts`: names, `*.domain`, addresses or networks such as `192.0.2.0/24` that the sandbox may not reach, whatever else is allowed. */
-                except?: string[];
+                deny?: string[];
             };
             source?: components["schemas"]["Source"];
             /** With a snapshot or a session as the source: create this many sessions. The response is then 207, with a result for each of them. */
@@ -1166,248 +1166,131 @@ export interface components {
             text: string;
         } | {
             type: "run";
-            run: {
-                /**
-                 * The run's identifier.
-                 * @example run_01k9zq3v8h3q8t0y5a7c9ebgjm
-                 */
-                runId: string;
-                /**
-                 * `queued`: it waits for the setup of the session, for its conversation or for other runs. `needs_input`: it waits for an answer. `lost`: the sandbox was stopped while it worked. The last four are final.
-                 */
-                status: "queued" | "running" | "needs_input" | "succeeded" | "failed" | "interrupted" | "lost";
-                /** Why it was interrupted, or `error` if it has failed; otherwise null. */
-                reason: ("requested" | "person" | "timeout" | "max_turns" | "max_tokens" | "session_ended" | "error") | null;
-                /** The code of the error, if it has failed. */
-                code: string | null;
-                /** How it ended, for people. */
-                message: string | null;
-                /** The conversation; null before it has begun in a new one. */
-                conversationId: string | null;
-                /** The first 2,000 characters of its prompt. */
-                prompt: string;
-                /** The agent's mode; null if it was not chosen. */
-                mode: string | null;
-                /** The model; null if it was not chosen. */
-                model: string | null;
-                /** Its limit of requests to the model. */
-                maxTurns: number | null;
-                /** Its limit of tokens. */
-                maxTokens: number | null;
-                /** Its limit of time. */
-                timeoutMs: number | null;
-                /** The agent's requests to the server's model so far. */
-                turns: number;
-                /** The tokens that these have used; null if the agent uses another model. */
-                tokens: {
-                    input: number;
-                    output: number;
-                } | null;
-                /** What it cost, if the agent reports that. */
-                cost: {
-                    amount: number;
-                    currency: string;
-                } | null;
-                /** How many files it has changed. */
-                fileCount: number;
-                /** Messages that the agent does not have yet. */
-                waitingMessages: number;
-                /**
-                 * Format: date-time
-                 * When it was created.
-                 */
-                createdAt: string;
-                /** When the agent began; null before that. */
-                startedAt: string | null;
-                /** When it was over; null before that. */
-                endedAt: string | null;
-                /** How the agent's questions for permission are answered. `ask`: by a person in the workspace, or with an answer over this API. `allow`: with yes. Rules: the first one that matches decides, and the rest asks. */
-                permissions: ("ask" | "allow") | ({
-                    tool: "read" | "edit" | "delete" | "move" | "search";
-                    /** A glob, relative to the workspace. `*` does not match a slash, `**` does. */
-                    path?: string;
-                    allow: boolean;
-                } | {
-                    tool: "shell";
-                    /** A glob. In a rule that allows, `*` matches no character that could begin another command. */
-                    command?: string;
-                    allow: boolean;
-                } | {
-                    tool: "fetch" | "other" | "*";
-                    allow: boolean;
-                })[];
-                /** The agent's last message, at most 32 KiB. */
-                text: string;
-                /** The files that it has changed, at most 200. */
-                files: {
-                    /** Relative to the workspace folder. */
-                    path: string;
-                    kind: "added" | "modified" | "deleted";
-                    linesAdded?: number;
-                    linesRemoved?: number;
-                }[];
-                /** The questions that it waits for. */
-                waitsFor: ({
-                    /** Names the question in an answer. */
-                    itemId: string;
-                    /** The question, for people. */
-                    title: string;
-                    kind: "permission";
-                    tool: {
-                        /** As in the rules of `permissions`. */
-                        kind: string;
-                        /** What the agent wants to do. */
-                        title: string;
-                        /** The input of the tool, as JSON. */
-                        input?: string;
-                    };
-                    /** The possible answers. */
-                    options: {
-                        id: string;
-                        /** For people. */
-                        name: string;
-                        kind: "allow_once" | "allow_always" | "reject_once" | "reject_always";
-                    }[];
-                } | {
-                    /** Names the question in an answer. */
-                    itemId: string;
-                    /** The question, for people. */
-                    title: string;
-                    kind: "form";
-                    /** The fields of the form. */
-                    fields: components["schemas"]["FormField"][];
-                } | {
-                    /** Names the question in an answer. */
-                    itemId: string;
-                    /** The question, for people. */
-                    title: string;
-                    kind: "url";
-                    /** The address that a person should open. */
-                    url: string;
-                })[];
-            };
+            run: components["schemas"]["RunNow"];
         } | {
             type: "end";
-            run: {
-                /**
-                 * The run's identifier.
-                 * @example run_01k9zq3v8h3q8t0y5a7c9ebgjm
-                 */
-                runId: string;
-                /**
-                 * `queued`: it waits for the setup of the session, for its conversation or for other runs. `needs_input`: it waits for an answer. `lost`: the sandbox was stopped while it worked. The last four are final.
-                 */
-                status: "queued" | "running" | "needs_input" | "succeeded" | "failed" | "interrupted" | "lost";
-                /** Why it was interrupted, or `error` if it has failed; otherwise null. */
-                reason: ("requested" | "person" | "timeout" | "max_turns" | "max_tokens" | "session_ended" | "error") | null;
-                /** The code of the error, if it has failed. */
-                code: string | null;
-                /** How it ended, for people. */
-                message: string | null;
-                /** The conversation; null before it has begun in a new one. */
-                conversationId: string | null;
-                /** The first 2,000 characters of its prompt. */
-                prompt: string;
-                /** The agent's mode; null if it was not chosen. */
-                mode: string | null;
-                /** The model; null if it was not chosen. */
-                model: string | null;
-                /** Its limit of requests to the model. */
-                maxTurns: number | null;
-                /** Its limit of tokens. */
-                maxTokens: number | null;
-                /** Its limit of time. */
-                timeoutMs: number | null;
-                /** The agent's requests to the server's model so far. */
-                turns: number;
-                /** The tokens that these have used; null if the agent uses another model. */
-                tokens: {
-                    input: number;
-                    output: number;
-                } | null;
-                /** What it cost, if the agent reports that. */
-                cost: {
-                    amount: number;
-                    currency: string;
-                } | null;
-                /** How many files it has changed. */
-                fileCount: number;
-                /** Messages that the agent does not have yet. */
-                waitingMessages: number;
-                /**
-                 * Format: date-time
-                 * When it was created.
-                 */
-                createdAt: string;
-                /** When the agent began; null before that. */
-                startedAt: string | null;
-                /** When it was over; null before that. */
-                endedAt: string | null;
-                /** How the agent's questions for permission are answered. `ask`: by a person in the workspace, or with an answer over this API. `allow`: with yes. Rules: the first one that matches decides, and the rest asks. */
-                permissions: ("ask" | "allow") | ({
-                    tool: "read" | "edit" | "delete" | "move" | "search";
-                    /** A glob, relative to the workspace. `*` does not match a slash, `**` does. */
-                    path?: string;
-                    allow: boolean;
-                } | {
-                    tool: "shell";
-                    /** A glob. In a rule that allows, `*` matches no character that could begin another command. */
-                    command?: string;
-                    allow: boolean;
-                } | {
-                    tool: "fetch" | "other" | "*";
-                    allow: boolean;
-                })[];
-                /** The agent's last message, at most 32 KiB. */
-                text: string;
-                /** The files that it has changed, at most 200. */
-                files: {
-                    /** Relative to the workspace folder. */
-                    path: string;
-                    kind: "added" | "modified" | "deleted";
-                    linesAdded?: number;
-                    linesRemoved?: number;
+            run: components["schemas"]["RunNow"];
+        };
+        /** A run, as its events describe it. */
+        RunNow: {
+            /**
+             * The run's identifier.
+             * @example run_01k9zq3v8h3q8t0y5a7c9ebgjm
+             */
+            runId: string;
+            /**
+             * `queued`: it waits for the setup of the session, for its conversation or for other runs. `needs_input`: it waits for an answer. `lost`: the sandbox was stopped while it worked. The last four are final.
+             */
+            status: "queued" | "running" | "needs_input" | "succeeded" | "failed" | "interrupted" | "lost";
+            /** Why it was interrupted, or `error` if it has failed; otherwise null. */
+            reason: ("requested" | "person" | "timeout" | "max_turns" | "max_tokens" | "session_ended" | "error") | null;
+            /** The code of the error, if it has failed. */
+            code: string | null;
+            /** How it ended, for people. */
+            message: string | null;
+            /** The conversation; null before it has begun in a new one. */
+            conversationId: string | null;
+            /** The first 2,000 characters of its prompt. */
+            prompt: string;
+            /** The agent's mode; null if it was not chosen. */
+            mode: string | null;
+            /** The model; null if it was not chosen. */
+            model: string | null;
+            /** Its limit of requests to the model. */
+            maxTurns: number | null;
+            /** Its limit of tokens. */
+            maxTokens: number | null;
+            /** Its limit of time. */
+            timeoutMs: number | null;
+            /** The agent's requests to the server's model so far. */
+            turns: number;
+            /** The tokens that these have used; null if the agent uses another model. */
+            tokens: {
+                input: number;
+                output: number;
+            } | null;
+            /** What it cost, if the agent reports that. */
+            cost: {
+                amount: number;
+                currency: string;
+            } | null;
+            /** How many files it has changed. */
+            fileCount: number;
+            /** Messages that the agent does not have yet. */
+            waitingMessages: number;
+            /**
+             * Format: date-time
+             * When it was created.
+             */
+            createdAt: string;
+            /** When the agent began; null before that. */
+            startedAt: string | null;
+            /** When it was over; null before that. */
+            endedAt: string | null;
+            /** How the agent's questions for permission are answered. `ask`: by a person in the workspace, or with an answer over this API. `allow`: with yes. Rules: the first one that matches decides, and the rest asks. */
+            permissions: ("ask" | "allow") | ({
+                tool: "read" | "edit" | "delete" | "move" | "search";
+                /** A glob, relative to the workspace. `*` does not match a slash, `**` does. */
+                path?: string;
+                allow: boolean;
+            } | {
+                tool: "shell";
+                /** A glob. In a rule that allows, `*` matches no character that could begin another command. */
+                command?: string;
+                allow: boolean;
+            } | {
+                tool: "fetch" | "other" | "*";
+                allow: boolean;
+            })[];
+            /** The agent's last message, at most 32 KiB. */
+            text: string;
+            /** The files that it has changed, at most 200. */
+            files: {
+                /** Relative to the workspace folder. */
+                path: string;
+                kind: "added" | "modified" | "deleted";
+                linesAdded?: number;
+                linesRemoved?: number;
+            }[];
+            /** The questions that it waits for. */
+            waitsFor: ({
+                /** Names the question in an answer. */
+                itemId: string;
+                /** The question, for people. */
+                title: string;
+                kind: "permission";
+                tool: {
+                    /** As in the rules of `permissions`. */
+                    kind: string;
+                    /** What the agent wants to do. */
+                    title: string;
+                    /** The input of the tool, as JSON. */
+                    input?: string;
+                };
+                /** The possible answers. */
+                options: {
+                    id: string;
+                    /** For people. */
+                    name: string;
+                    kind: "allow_once" | "allow_always" | "reject_once" | "reject_always";
                 }[];
-                /** The questions that it waits for. */
-                waitsFor: ({
-                    /** Names the question in an answer. */
-                    itemId: string;
-                    /** The question, for people. */
-                    title: string;
-                    kind: "permission";
-                    tool: {
-                        /** As in the rules of `permissions`. */
-                        kind: string;
-                        /** What the agent wants to do. */
-                        title: string;
-                        /** The input of the tool, as JSON. */
-                        input?: string;
-                    };
-                    /** The possible answers. */
-                    options: {
-                        id: string;
-                        /** For people. */
-                        name: string;
-                        kind: "allow_once" | "allow_always" | "reject_once" | "reject_always";
-                    }[];
-                } | {
-                    /** Names the question in an answer. */
-                    itemId: string;
-                    /** The question, for people. */
-                    title: string;
-                    kind: "form";
-                    /** The fields of the form. */
-                    fields: components["schemas"]["FormField"][];
-                } | {
-                    /** Names the question in an answer. */
-                    itemId: string;
-                    /** The question, for people. */
-                    title: string;
-                    kind: "url";
-                    /** The address that a person should open. */
-                    url: string;
-                })[];
-            };
+            } | {
+                /** Names the question in an answer. */
+                itemId: string;
+                /** The question, for people. */
+                title: string;
+                kind: "form";
+                /** The fields of the form. */
+                fields: components["schemas"]["FormField"][];
+            } | {
+                /** Names the question in an answer. */
+                itemId: string;
+                /** The question, for people. */
+                title: string;
+                kind: "url";
+                /** The address that a person should open. */
+                url: string;
+            })[];
         };
         RunStarted: {
             /**
@@ -1566,7 +1449,7 @@ export interface components {
                     paths?: string[];
                 })[];
                 /** With `public` or `hosts`: names, `*.domain`, addresses or networks such as `192.0.2.0/24` that the sandbox may not reach, whatever else is allowed. */
-                except?: string[];
+                deny?: string[];
             } | null;
         };
         SourceRead: {
@@ -1800,7 +1683,7 @@ export interface components {
                     paths?: string[];
                 })[];
                 /** With `public` or `hosts`: names, `*.domain`, addresses or networks such as `192.0.2.0/24` that the sandbox may not reach, whatever else is allowed. */
-                except?: string[];
+                deny?: string[];
             } | null;
             /** With `egress`: whether open connections that it forbids are closed. The default is false. */
             closeConnections?: boolean;
@@ -1997,6 +1880,7 @@ export type QuestionAnswer = components['schemas']['QuestionAnswer'];
 export type RotateKey = components['schemas']['RotateKey'];
 export type Run = components['schemas']['Run'];
 export type RunEvent = components['schemas']['RunEvent'];
+export type RunNow = components['schemas']['RunNow'];
 export type RunStarted = components['schemas']['RunStarted'];
 export type RunSummary = components['schemas']['RunSummary'];
 export type SessionRead = components['schemas']['SessionRead'];

@@ -35,7 +35,7 @@ const hosts = Type.Array(Type.Union([host, EgressRule]), {
     "With the policy `hosts`: names, `*.domain` or addresses, each with an optional `:port`. An object with `methods` or `paths` allows only such requests, by plain HTTP.",
 });
 
-const except = Type.Array(host, {
+const deny = Type.Array(host, {
   maxItems: 100,
   description:
     "With `public` or `hosts`: names, `*.domain`, addresses or networks such as `192.0.2.0/24` that the sandbox may not reach, whatever else is allowed.",
@@ -43,11 +43,11 @@ const except = Type.Array(host, {
 
 export const EgressPolicy = Type.Union([
   Type.Object({ policy: Type.Literal("none") }),
-  Type.Object({ policy: Type.Literal("public"), except: Type.Optional(except) }),
+  Type.Object({ policy: Type.Literal("public"), deny: Type.Optional(deny) }),
   Type.Object({
     policy: Type.Literal("hosts"),
     hosts: Type.Array(Type.Union([Type.String({ minLength: 1 }), EgressRule])),
-    except: Type.Optional(except),
+    deny: Type.Optional(deny),
   }),
 ]);
 export type EgressPolicy = Static<typeof EgressPolicy>;
@@ -58,7 +58,7 @@ export const SessionEgress = Type.Object(
       description: "No network, all public addresses, or only `hosts`.",
     }),
     hosts: Type.Optional(hosts),
-    except: Type.Optional(except),
+    deny: Type.Optional(deny),
   },
   { additionalProperties: false },
 );

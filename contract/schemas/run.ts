@@ -181,7 +181,8 @@ export const RunList = Type.Object(
 );
 export type RunList = Static<typeof RunList>;
 
-const run = { run: Type.Omit(Run, ["sessionId"]) };
+const RunNow = Type.Omit(Run, ["sessionId"], { $id: "RunNow", description: "A run, as its events describe it." });
+const run = { run: RunNow };
 
 export const RunEvent = Type.Union(
   [

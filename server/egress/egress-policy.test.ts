@@ -37,9 +37,9 @@ test("only the permitted addresses of a name are dialled", async () => {
   expect(await get(`http://mixed.example:${current.webPort}/`)).toMatchObject({ status: 200 });
 });
 
-test("exceptions are refused by name and by every address that a name leads to", async () => {
+test("denied hosts are refused by name and by every address that a name leads to", async () => {
   const resolve = async (name: string) => (name === "both.example" ? ["127.0.0.9", "127.0.0.1"] : ["127.0.0.9"]);
-  await open({ policy: "public", except: ["127.0.0.8/31", "*.ads.example", "named.example"] }, { resolve });
+  await open({ policy: "public", deny: ["127.0.0.8/31", "*.ads.example", "named.example"] }, { resolve });
   const status = async (host: string) => (await get(`http://${host}:${current.webPort}/`)).status;
   expect(await status("127.0.0.9")).toBe(403);
   expect(await status("[::ffff:127.0.0.9]")).toBe(403);

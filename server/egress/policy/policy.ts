@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { EgressPolicy, EgressRule } from "@berth/contract";
 import { isInRange, parseRange } from "../../network/address-range.ts";
 import { isPublicAddress } from "../../network/public-address.ts";
-import { describeEntry, exceptionsOf, isRestricted, OPEN_PORTS, ruleOf, splitPort, type HostEntry } from "../../egress-hosts.ts";
+import { describeEntry, deniedOf, isRestricted, OPEN_PORTS, ruleOf, splitPort, type HostEntry } from "../../egress-hosts.ts";
 import { matchesPath } from "../../egress-paths.ts";
 import type { Allowances } from "./allowances.ts";
 import type { Target } from "./target.ts";
@@ -23,7 +23,7 @@ export function refuseTarget(
   request: PlainRequest | null,
 ): string | undefined {
   if (policy.policy === "none") return "this sandbox has no network access";
-  if (isExcepted(policy, target, target.host)) return forbiddenHost(target);
+  if (isDenied(policy, target, target.host)) return forbiddenHost(target);
   if (policy.policy === "hosts") {
     const rules = rulesFor(policy.hosts, target);
     if (rules.length === 0) return `${target.host} is not an allowed host of this sandbox`;
@@ -44,7 +44,7 @@ export function permittedAddresses(
   const reachable = addresses.filter((address) =>
     open ? isPublicAddress(address) || allowances.covers(target, address) : allowances.opensPort(target, address),
   );
-  const permitted = reachable.filter((address) => !isExcepted(policy, target, address));
+  const permitted = reachable.filter((address) => !isDenied(policy, target, address));
   if (permitted.length > 0) return permitted;
   if (reachable.length > 0) return forbiddenHost(target);
   // The same phrase for an unknown and for a private name, so that a sandbox cannot probe which internal names exist.
@@ -60,13 +60,13 @@ export function allowingRule(policy: EgressPolicy, target: Target, address: stri
 
 // Whether the policy goes by names, so that the name in a tunnel must be that of its target.
 export const needsServerName = (policy: EgressPolicy): boolean =>
-  policy.policy === "hosts" || exceptionsOf(policy).some((entry) => !parseRange(entry));
+  policy.policy === "hosts" || deniedOf(policy).some((entry) => !parseRange(entry));
 
 const forbiddenHost = ({ host }: Target) => `${host} is a host that this sandbox may not reach`;
 
-// Whether an exception names the target's host, or contains the address.
-const isExcepted = (policy: EgressPolicy, target: Target, address: string): boolean =>
-  exceptionsOf(policy).some((entry) => {
+// Whether the policy denies the target by name, or this address.
+const isDenied = (policy: EgressPolicy, target: Target, address: string): boolean =>
+  deniedOf(policy).some((entry) => {
     const range = parseRange(entry);
     return range ? isIP(address) !== 0 && isInRange(range, address) : matchesHost(entry, target);
   });

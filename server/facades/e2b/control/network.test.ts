@@ -10,7 +10,7 @@ test("rules of E2B become a policy, and what no policy can say is refused", () =
     policy: "hosts",
     hosts: ["1.1.1.1", "*.a.example"],
   });
-  expect(toEgress({ denyOut: ["8.8.8.8", "10.0.0.0/8"] })).toEqual({ policy: "public", except: ["8.8.8.8", "10.0.0.0/8"] });
+  expect(toEgress({ denyOut: ["8.8.8.8", "10.0.0.0/8"] })).toEqual({ policy: "public", deny: ["8.8.8.8", "10.0.0.0/8"] });
   for (const network of [
     { denyOut: ["8.8.8.8"], allowOut: ["8.8.8.8"] },
     { denyOut: ["0.0.0.0/0"], allowOut: ["10.0.0.0/8"] },

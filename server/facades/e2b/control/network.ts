@@ -22,9 +22,9 @@ export function toEgress({ allowOut, denyOut, allowInternet, ...others }: Networ
   const deniesAll = allowInternet === false || denied.includes(ALL);
   if (!deniesAll) {
     if (denied.length === 0) return undefined;
-    // E2B lets allowOut win over denyOut, and here an exception always wins.
+    // E2B lets allowOut win over denyOut, and here `deny` always wins.
     if (allowed.length > 0) throw unsupported("network.allowOut together with denyOut of single hosts");
-    return { policy: "public", except: denied };
+    return { policy: "public", deny: denied };
   }
   const range = allowed.find((host) => host.includes("/"));
   if (range !== undefined) throw unsupported(`network.allowOut of a range (${range})`);

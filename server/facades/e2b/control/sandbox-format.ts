@@ -1,5 +1,5 @@
 import type { EgressPolicy, SandboxId } from "@berth/contract";
-import { describeEntry, exceptionsOf } from "../../../egress-hosts.ts";
+import { describeEntry, deniedOf } from "../../../egress-hosts.ts";
 import type { SessionView } from "../../../sessions/sessions.ts";
 import { limitTemplate } from "../../../session-limits.ts";
 import type { Templates } from "../../../templates.ts";
@@ -63,7 +63,7 @@ export function createSandboxFormat({ access, templates, domain }: FormatDeps) {
         allowInternetAccess: egress?.policy !== "none",
         network: {
           allowPublicTraffic: publicTraffic,
-          ...(egress && (egress.policy === "public" ? { denyOut: egress.except ?? [] } : closed(egress))),
+          ...(egress && (egress.policy === "public" ? { denyOut: egress.deny ?? [] } : closed(egress))),
         },
         lifecycle: { onTimeout: view.onTimeout === "pause" ? "pause" : "kill", autoResume: view.autoResume },
       };
@@ -72,6 +72,6 @@ export function createSandboxFormat({ access, templates, domain }: FormatDeps) {
 }
 
 const closed = (egress: EgressPolicy) => ({
-  denyOut: ["0.0.0.0/0", ...exceptionsOf(egress)],
+  denyOut: ["0.0.0.0/0", ...deniedOf(egress)],
   allowOut: egress.policy === "hosts" ? egress.hosts.map(describeEntry) : [],
 });
