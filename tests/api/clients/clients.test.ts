@@ -58,6 +58,9 @@ interface Client {
   faults: typeof FAULTS;
 }
 
+let installed: Promise<void> | undefined;
+const install = () => (installed ??= installPython(server.url, folder));
+
 // Python's two clients have one source, so the second makes only the journeys in which they may differ.
 const maybeDiffers = ({ name }: { name: string }) => /stream|concurrent|process|run|broken|lost|breaks|slow/.test(name);
 const CLIENTS: Client[] = [
@@ -65,7 +68,7 @@ const CLIENTS: Client[] = [
   {
     name: "Python",
     needs: machine.python,
-    install: () => installPython(server.url, folder),
+    install,
     start: (to) => startPythonRunner("sync", folder, to),
     journeys: JOURNEYS,
     faults: FAULTS,
@@ -73,21 +76,21 @@ const CLIENTS: Client[] = [
   {
     name: "Python with asyncio",
     needs: machine.python,
-    install: async () => {},
+    install,
     start: (to) => startPythonRunner("async", folder, to),
     journeys: JOURNEYS.filter(maybeDiffers),
     faults: FAULTS.filter(maybeDiffers),
   },
 ];
 
-for (const { name: client, needs, install, start, journeys, faults } of CLIENTS) {
+for (const { name: client, needs, install: prepare, start, journeys, faults } of CLIENTS) {
   describeWith(needs, client, () => {
     const user = `user-${client.toLowerCase().replaceAll(" ", "-")}`;
     let runner: Runner;
     let facts: Record<string, unknown>;
 
     beforeAll(async () => {
-      await install();
+      await prepare();
       runner = start({ baseUrl: server.url, apiKey: server.key });
       const create = { call: "berth.sessions.create", options: { externalUserId: user, autoStartAgent: false }, keep: "shared" };
       const [shared] = await runner.run([create]);
@@ -188,6 +191,7 @@ for (const { name: client, needs, install, start, journeys, faults } of CLIENTS)
 }
 
 async function runProgram(name: string, facts: object = {}): Promise<unknown> {
+  await install();
   const running = runFile(PYTHON, [join(import.meta.dirname, name)], { env: { PYTHONPATH: folder }, timeout: 60_000 });
   running.child.stdin!.end(JSON.stringify({ baseUrl: server.url, apiKey: server.key, folder, agent: await readScriptedAgent(), ...facts }));
   return JSON.parse((await running).stdout.trim().split("\n").at(-1)!);
