@@ -72,7 +72,7 @@ export interface Session extends SessionData {
   retrySource(options?: CallOptions): Promise<Session>;
   // A signed URL that opens the workspace in your user's browser. It expires after a few minutes.
   launchUrl(options?: CallOptions & IssueLaunchUrl): Promise<LaunchUrl>;
-  // A signed URL that opens one port of the sandbox in a browser, for whoever has it.
+  // A signed URL that opens one port of the sandbox in a browser. Everyone who has the URL can use it.
   previewUrl(port: number, options: CallOptions & Omit<IssuePreviewUrl, "port">): Promise<PreviewUrl>;
   readonly tokens: SessionTokens;
   // The hosts that the sandbox reached or tried to reach, the last used first.

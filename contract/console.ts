@@ -105,7 +105,7 @@ export interface ConsoleSessionDetail extends ConsoleSession {
   supportAccess: boolean;
   // null if its template is no longer configured.
   limits: { cpus: number; memoryBytes: number; diskBytes: number; processes: number } | null;
-  // What it may reach, in one line; null if its template is no longer configured.
+  // The hosts that it may reach, in one line; null if its template is no longer configured.
   egress: string | null;
   // Right now; null if it does not run on this server.
   now: ConsoleStats | null;

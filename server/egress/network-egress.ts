@@ -48,7 +48,7 @@ export const POLICY_MS = SECOND / 2;
 
 interface ProxyEntry extends SandboxProxy {
   sockets: Map<Socket, string>;
-  // What the sandbox's template says.
+  // The policy of the sandbox's template.
   templateEgress: EgressPolicy;
   // The change of the policy that applies.
   version: number;

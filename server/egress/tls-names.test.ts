@@ -42,7 +42,7 @@ const openHosts = (changes: { headersTimeoutMs?: number } = {}) => {
 const openWith = (policy: EgressPolicy, changes: object = {}) =>
   open(policy, { resolve: async () => ["127.0.0.1"], allow: [`127.0.0.1:${front.port}`, `127.0.0.1:${rawPort}`], ...changes });
 
-// What the web server behind the TLS server answers, or the error of the client.
+// The answer of the web server behind the TLS server, or the error of the client.
 async function browse(host: string, servername: string | undefined, hostHeader = host): Promise<string> {
   const { status, socket } = await tunnel(`${host}:${front.port}`);
   expect(status).toBe(200);

@@ -4,7 +4,7 @@ import type { StoredToken } from "../store/session-tokens/session-tokens.ts";
 
 export type TokenRights = Pick<StoredToken, "id" | "partnerId" | "sessionId" | "scopes" | "ports"> & { sandboxId: SandboxId };
 
-// What a valid token opens: one session, and in it what its scopes name.
+// A valid token opens one session, and in it only the parts that its scopes name.
 export const accessOf = ({ id, partnerId, sessionId, sandboxId, scopes, ports }: TokenRights): SessionAccess => ({
   partnerId,
   credentialId: id,

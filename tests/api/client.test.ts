@@ -4,7 +4,7 @@ import { daemonRuntime } from "../support/runtime.ts";
 import { runCli } from "../support/servers/cli.ts";
 import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
 
-// What only the TypeScript client has, against a real server with real sandboxes. tests/api/clients has the journeys of every client.
+// Features that only the TypeScript client has, against a real server with real sandboxes. tests/api/clients has the journeys of every client.
 let server: SharedBerth;
 let berth: Client;
 let session: Session;

@@ -125,7 +125,7 @@ export function createSubject(berth: Berth, untilHibernated: (sessionId: string)
 
   const status = async () => (JSON.parse(await must("200", sendJson("GET", pathOf("")))) as { status: State["status"] }).status;
 
-  // What the proxy of the sandbox says. It follows the row within a second.
+  // The policy that the proxy of the sandbox applies. It follows the row within a second.
   async function policyWithin(endMs: number, expected: State["egress"], said: string): Promise<State["egress"]> {
     const found = policyThatSaid(said);
     if (found === expected || performance.now() > endMs) return found;

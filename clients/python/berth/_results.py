@@ -1,4 +1,4 @@
-"""What the client makes of several messages of the API."""
+"""Results that combine several messages of the API."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 const docstring = (text: string | undefined, indent: number) =>
   text ? `${" ".repeat(indent)}"""${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"""\n` : "";
 
-// What distinguishes a variant from the others, for its name: the values of its tag, or its first required property.
+// The part of a variant that tells it from the others, for its name: the values of its tag, or its first required property.
 function tagOf({ properties = {}, required = [] }: WireSchema): string {
   const tag = ["type", "kind", "tool"].map((name) => properties[name]).find((schema) => schema?.const ?? schema?.enum);
   const values = tag ? [tag.const ?? tag.enum!].flat() : [required[0]!];

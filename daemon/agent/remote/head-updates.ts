@@ -1,7 +1,7 @@
 import type { NewSessionResponse, SessionConfigOption, SessionUpdate } from "@agentclientprotocol/sdk";
 import type { AgentChoice, Conversation } from "@berth/contract/agent.ts";
 
-// What a conversation offers besides its items, in the words of the Agent Client Protocol.
+// The choices and commands that a conversation offers besides its items, in the words of the Agent Client Protocol.
 
 // The id under which the models of a conversation are an option.
 export const MODEL_OPTION = "berth_model";

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { MAX_HELLO_BYTES, readClientHello } from "../policy/client-hello.ts";
 import type { Target } from "../policy/target.ts";
 
-// What the sandbox has sent so far, to be passed on, or why the tunnel ends.
+// The bytes that the sandbox has sent so far, to be passed on, or the reason why the tunnel ends.
 export type CheckedTunnel = { sent: Buffer[] } | { reason: string; isTls: boolean };
 
 // On these ports nothing but TLS is expected.

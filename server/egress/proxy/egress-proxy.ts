@@ -223,7 +223,7 @@ export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
   };
 }
 
-// What a sandbox asked for: a request, or null for a tunnel.
+// The request of a sandbox, or null for a tunnel.
 interface Asked {
   target: Target;
   request: PlainRequest | null;

@@ -47,12 +47,12 @@ export function addMcp(app: FastifyInstance, deps: McpDeps): void {
   app.addHook("preClose", async () => closing.abort());
 
   // The library takes half a second to load, so a server without MCP clients does without it.
-  let loading: Promise<McpHttpHandler> | undefined;
+  let loading: Promise<McpHttpHandler["fetch"]> | undefined;
   const load = () => (loading ??= openHandler());
-  async function openHandler(): Promise<McpHttpHandler> {
+  async function openHandler(): Promise<McpHttpHandler["fetch"]> {
     const { createMcpHandler, Server } = await import("@modelcontextprotocol/server");
     const onerror = (error: Error) => log.debug("mcp.refused", { error: describeError(error) });
-    return createMcpHandler(
+    const handler = createMcpHandler(
       ({ authInfo }) => {
         const server = new Server({ name: "berth", title: "Berth", version: "1.0.0" }, SERVER_OPTIONS);
         tools.serve(server, authInfo!.extra!["request"] as FastifyRequest);
@@ -60,6 +60,7 @@ export function addMcp(app: FastifyInstance, deps: McpDeps): void {
       },
       { onerror, maxSubscriptions: MAX_OPEN.total },
     );
+    return handler.fetch.bind(handler);
   }
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -83,7 +84,8 @@ export function addMcp(app: FastifyInstance, deps: McpDeps): void {
     const asked = new Request(`${deps.baseUrl}${MCP_PATH}`, { method: "POST", headers: headersOf(request), body, signal });
     // The library does not look at the token: the caller is known already.
     const authInfo = { token: "", clientId: request.principal.keyId, scopes: [], extra: { request } };
-    const answered = await (await load()).fetch(asked, { authInfo });
+    const answer = await load();
+    const answered = await answer(asked, { authInfo });
     // The older revisions cancel a call with another request. The id, which is not stored, tells clients with the same key apart.
     if (message.method === "initialize" && answered.ok) reply.header(SESSION_HEADER, randomUUID());
     return reply.header("x-accel-buffering", "no").send(answered);

@@ -11,7 +11,7 @@ export interface Tool {
   // For the model that decides whether to call it.
   description: string;
   input: TObject;
-  // Who may call it: keys with this scope, and session tokens with that one.
+  // Keys with this scope may call it, and session tokens with that one.
   scope: KeyScope;
   tokenScope: CallScope;
   hints?: { reads?: true; destroys?: true; idempotent?: true };

@@ -10,7 +10,7 @@ const PUBLIC: EgressPolicy = { policy: "public" };
 const NONE: EgressPolicy = { policy: "none" };
 const MiB = 1024 * 1024;
 
-// What the sandboxes of a machine have.
+// The limits that the sandboxes of a machine have.
 function createMachine() {
   const limits = new Map<SandboxId, { cpus: number; memoryMb: number }>();
   const policies = new Map<SandboxId, EgressPolicy>();

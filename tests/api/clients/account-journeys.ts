@@ -3,7 +3,7 @@ import type { Journey } from "./journey.ts";
 
 const quiet = { autoStartAgent: false };
 
-// What programs do with several sessions, and with what else a partner has.
+// Journeys with several sessions, and with the webhooks, keys and usage of a partner.
 export const ACCOUNT_JOURNEYS: Journey[] = [
   {
     name: "lists are read page by page, and filtered",

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Step } from "./journey.ts";
 
-// What a service does wrong, and how every client copes with it. The last response repeats.
+// Faults of a service, and how every client copes with them. The last response repeats.
 export interface Fault {
   name: string;
   responses: Response[];

@@ -1,4 +1,4 @@
-"""What people expect of a Python package and no other client has. The standard input says which server, as JSON."""
+"""Behaviour that people expect of a Python package and that no other client has. The standard input says which server, as JSON."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-// What a program does with a client, as data, so that every client can do it. Names are those of the TypeScript client; in Python they
+// The calls of a program, as data, so that every client can make them. Names are those of the TypeScript client; in Python they
 // are `session_id` and `exec_stream`.
 export interface Journey {
   name: string;
@@ -19,7 +19,7 @@ export interface Call {
 }
 
 export interface Step extends Call {
-  // What the result has, as in `toMatchObject`; of a stream or a list, an array.
+  // Parts of the result, as in `toMatchObject`; of a stream or a list, an array.
   gives?: unknown;
   // Says more about the result, and may keep something of it.
   check?(result: unknown, kept: Record<string, unknown>): void;

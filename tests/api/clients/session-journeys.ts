@@ -4,7 +4,7 @@ import type { Journey } from "./journey.ts";
 const quiet = { autoStartAgent: false };
 const BYTES = Buffer.from(Array.from({ length: 5_000 }, (_, at) => at % 128)).toString("latin1");
 
-// What programs do with one session. `$user` is a user of the client's own, and `shared` a session that no journey ends.
+// Journeys with one session. `$user` is a user of the client's own, and `shared` a session that no journey ends.
 export const SESSION_JOURNEYS: Journey[] = [
   {
     name: "a session is created, used, paused, resumed, found again and destroyed",

@@ -84,7 +84,7 @@ class AsyncSession(SessionFields):
         return decode(LaunchUrl, await self._post("launch-url", to_wire(LaunchOptions, options) or None))
 
     async def preview_url(self, port: int, **options: Unpack[PreviewOptions]) -> PreviewUrl:
-        """A signed URL that opens one port of the sandbox in a browser, for whoever has it."""
+        """A signed URL that opens one port of the sandbox in a browser. Everyone who has the URL can use it."""
         return decode(PreviewUrl, await self._post("preview-url", {"port": port, **to_wire(PreviewOptions, options)}))
 
     async def egress_log(self) -> List[EgressHost]:
