@@ -112,7 +112,7 @@ describeOnSharedServer("an agent that is not available", (suite) => {
     await send(
       `/send { method: "session/update", params: { sessionId, update: { sessionUpdate: "notice", severity: "warning", title: "Nearly full", description: "Soon" } } }`,
     );
-    await expectVisible(panel.getByText("Nearly full"));
+    await expectVisible(panel.getByText("Nearly full", { exact: true }));
 
     await panel.locator("button.conversation-title").click();
     const menu = page.getByRole("menu", { name: "Conversations" });
@@ -174,7 +174,7 @@ describeOnSharedServer("an agent that is not available", (suite) => {
       `/send { method: "session/update", params: { sessionId, update: { sessionUpdate: "notice", severity: "info", title: "Hm", description: "So" } } }`,
     );
     await panel.getByRole("button", { name: "Send" }).click();
-    await expectVisible(panel.getByText("Hm"));
+    await expectVisible(panel.getByText("Hm", { exact: true }));
     await box.fill(
       `/elicit { mode: "form", message: "Well?", requestedSchema: { properties: { a: { type: "string" }, b: { type: "string", enum: ["x"] }, c: { type: "boolean" } } } }`,
     );
