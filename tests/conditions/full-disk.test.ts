@@ -88,7 +88,7 @@ describeWith([machine.root, await machine.oci()], "a host whose disk runs full",
     const writer = startWriter(writing);
     await expect.poll(() => writer.written.size).toBeGreaterThan(3);
 
-    // The kernel commits every five seconds. A commit between the last free byte and the pause can lose writes (docs/reliability.md), so the
+    // The kernel commits every five seconds. A commit between the last free byte and the pause can lose writes (docs/deploy.md), so the
     // disk runs full right after one.
     expect(flush(writing)).toBe(0);
     disk.fill();
