@@ -15,20 +15,33 @@ export interface HostKey {
 export function openHostKey(file: string): HostKey {
   const found = readKey(file);
   if (found) return found;
+  const created = createKey();
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  replaceFile(file, [Buffer.from(keygen.generateKeyPairSync("ed25519").private)], { sync: true });
-  const created = readKey(file);
-  if (!created) throw new Error("The host key cannot be read");
+  replaceFile(file, [created.secret], { sync: true });
   return created;
+}
+
+const MAX_TRIES = 10;
+
+// The library writes a public key that begins with a zero without it, so that it cannot read one of 256 keys again.
+export function createKey(): HostKey {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const key = parseKey(Buffer.from(keygen.generateKeyPairSync("ed25519").private));
+    if (key) return key;
+  }
+  throw new Error("No host key could be created");
 }
 
 function readKey(file: string): HostKey | null {
   try {
-    const secret = readFileSync(file);
-    const key = keyParser.parseKey(secret);
-    if (key instanceof Error || key.type !== "ssh-ed25519" || !key.isPrivateKey()) return null;
-    return { secret, public: `${key.type} ${key.getPublicSSH().toString("base64")}` };
+    return parseKey(readFileSync(file));
   } catch {
     return null;
   }
+}
+
+function parseKey(secret: Buffer): HostKey | null {
+  const key = keyParser.parseKey(secret);
+  if (key instanceof Error || key.type !== "ssh-ed25519" || !key.isPrivateKey()) return null;
+  return { secret, public: `${key.type} ${key.getPublicSSH().toString("base64")}` };
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import ssh2, { type Client, type SFTPWrapper } from "ssh2";
 import { expect, test } from "vitest";
 import { createWebSocketStream, type WebSocket } from "ws";
+import { createKey } from "./host-key.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 test("the host key is created once, is the user's alone, and survives a restart of the daemon", async () => {
@@ -21,6 +22,10 @@ test("the host key is created once, is the user's alone, and survives a restart 
   await daemon.stop();
   await daemon.restart();
   expect(await hostKey(daemon)).toMatch(/^ssh-ed25519 /);
+});
+
+test("every host key that is created can be read again", () => {
+  for (let i = 0; i < 1000; i++) expect(createKey().public).toMatch(/^ssh-ed25519 [A-Za-z0-9+/=]{68}$/);
 });
 
 test("garbage after the handshake, at any place, ends that connection only", async () => {
