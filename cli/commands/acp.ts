@@ -12,7 +12,6 @@ const TOKEN_VARIABLE = "BERTH_SESSION_TOKEN";
 const TOKEN_TTL_MS = 24 * 3_600_000;
 // The largest message that a sandbox takes.
 const MAX_MESSAGE_LENGTH = 1024 * 1024;
-const MAX_BUFFERED_BYTES = 4 * MAX_MESSAGE_LENGTH;
 
 export const command = new Command()
   .argument(
@@ -82,9 +81,8 @@ function refusal(status: number, body: string): Error {
 async function sendLines(socket: WebSocket): Promise<void> {
   try {
     for await (const line of splitLines(process.stdin, MAX_MESSAGE_LENGTH)) {
-      socket.send(line);
-      while (socket.bufferedAmount > MAX_BUFFERED_BYTES && socket.readyState === socket.OPEN)
-        await new Promise((resolve) => setTimeout(resolve, 20));
+      // Resolves when the line is written, so that a slow network holds back the editor.
+      await new Promise((resolve) => socket.send(line, resolve));
     }
   } finally {
     socket.close(1000);
