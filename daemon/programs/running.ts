@@ -17,7 +17,7 @@ export interface Running {
   // Stop and continue to read its output, which holds back the program.
   pause(): void;
   resume(): void;
-  // Nobody reads its output any more: a program that writes ends, unless it has a pseudo-terminal or ignores that.
+  // Closes its output: a program that still writes ends, unless it has a pseudo-terminal or ignores the signal.
   closeOutput(): void;
   // No-op without a pseudo-terminal.
   resize(cols: number, rows: number): void;

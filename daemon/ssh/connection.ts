@@ -21,7 +21,7 @@ export function serveConnection(client: Connection, deps: ConnectionDeps): void 
   cover(Object.assign(client, { destroy: () => transport.destroy() }));
   client.on("error", () => transport.destroy());
   client.on("authentication", (attempt) => {
-    // The WebSocket was opened with a token. A password would be a secret that nobody has asked for.
+    // The WebSocket was opened with a token. We do not ask for a password, which would be one more secret.
     if (attempt.method === "none" || attempt.method === "publickey") attempt.accept();
     else attempt.reject(["none", "publickey"]);
   });

@@ -143,7 +143,7 @@ export function serveSession(session: Session, deps: SessionDeps): void {
     if (!hasPty) channel.on("end", () => started.closeInput());
 
     // The client is gone. A program on a pseudo-terminal is hung up. Others lose their input and output, as with other servers; after
-    // a pause, which is nobody's wish to end them, they go on and their output is dropped.
+    // a pause they go on, and their output is dropped.
     function leave(): void {
       isRead = false;
       if (!running) return;

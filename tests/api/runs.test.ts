@@ -37,8 +37,8 @@ describeWith(agent.missing, "runs of a session", () => {
     ((await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/runs`, body)).body as RunStarted).runId;
   const eventsOf = async (runId: string) => {
     const { data } = (await berth.api.call("GET", "/api/b2b/events?limit=100")).body as EventList;
-    const told = data.map((event) => ({ type: event.type, ...(event.data as { runId?: string; runStatus?: string }) }));
-    return told.filter((event) => event.runId === runId).map(({ type, runStatus }) => `${type} ${runStatus}`);
+    const reported = data.map((event) => ({ type: event.type, ...(event.data as { runId?: string; runStatus?: string }) }));
+    return reported.filter((event) => event.runId === runId).map(({ type, runStatus }) => `${type} ${runStatus}`);
   };
   const follow = async (runId: string) =>
     ((await call("GET", runId, "/events")).body as string)

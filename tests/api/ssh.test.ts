@@ -261,7 +261,7 @@ grep port= log; echo end-of-script
     const { ssh } = await createToken({}, paused);
     expect(ssh).toMatchObject({ hostKey: null, url: expect.stringContaining("/ssh") });
 
-    // The command goes on, because the pause is nobody's wish to end it.
+    // The command goes on: a pause does not end programs.
     const woken = await client.ssh("-S", "none", itsHost, "pgrep -f 'sleep 99[6]' > /dev/null && echo goes on");
     expect(woken).toMatchObject({ code: 0, stdout: "goes on\n" });
     expect(readFileSync(path(`.ssh/berth/known_hosts/${itsHost}`), "utf8")).toBe(known);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { createWire, eventOf, type Wire, type WireSandbox } from "./wire-client.ts";
 
-// A pause, a destroy or the death of the server in the middle of every kind of call of the E2B API: no call hangs, and what is left is
-// what the interruption promises.
+// A pause, a destroy or the death of the server in the middle of every kind of call of the E2B API: no call hangs, and files and
+// programs are as they would be after the same interruption of our own API.
 
 let berth: Berth;
 let wire: Wire;

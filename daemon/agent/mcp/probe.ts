@@ -21,7 +21,7 @@ export async function probe(url: string): Promise<Pick<AgentMcpServer, "status" 
     const text = statusCode < 300 ? "" : await readStart(response);
     response.destroy();
     if (statusCode >= 200 && statusCode < 300) {
-      // Otherwise the server would keep a session that nobody uses.
+      // Otherwise the server would keep an unused session.
       if (typeof session === "string")
         void send(url, "DELETE", { "mcp-session-id": session }).then(
           (end) => end.destroy(),

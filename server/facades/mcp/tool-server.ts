@@ -38,7 +38,7 @@ export function createToolServer(tools: readonly Tool[], log: Log): ToolServer {
       requireNoFaults(tool.findFaults(input));
       return await tool.call(input as never, call);
     } catch (error) {
-      // Nobody waits for the result of a cancelled call.
+      // The caller of a cancelled call does not wait for its result.
       if (!call.signal.aborted && (!isAppError(error) || error.status >= 500)) logFailure(log, error, call.request);
       return errorResult(error);
     }

@@ -93,7 +93,7 @@ export const createFileTools = (inSandbox: InSandbox): Tool[] => [
         const tooLarge = () => new AppError("too_large", { message: `${input.path} has more than ${MAX_PATCHED_BYTES} bytes` });
         const before = await readBody(body, MAX_PATCHED_BYTES, tooLarge);
         const after = applyEdits(before, input.edits);
-        // Nobody else has changed it in the meantime.
+        // Only if no other program has changed it in the meantime.
         const ifMatch = { "if-match": String(headers.etag) };
         const written = await sandbox.read<WrittenFile>("PUT", "/files/content", WRITTEN, { query, headers: ifMatch, body: after });
         return jsonResult({ path: written.path, size: written.size, edits: input.edits.length });
