@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Health } from "@berth/contract/daemon.ts";
 import type { DaemonActivity, StartResponse } from "@berth/contract/daemon-internal.ts";
+import { VERSION } from "@berth/contract/version.ts";
 import { createAgentRoutes } from "./agent/routes.ts";
 import { createRunStore } from "./agent/runs/run-store.ts";
 import { createChanges } from "./changes/changes.ts";
@@ -48,8 +49,6 @@ import { createSetup } from "./setup/setup.ts";
 import { createTerminals } from "./terminals/terminals.ts";
 import { togetherRoutes } from "./together/together.ts";
 import { trashRoutes } from "./trash/trash.ts";
-
-const VERSION = "0.1.0";
 
 export interface Daemon {
   // Ends all processes of the daemon.

@@ -1,5 +1,6 @@
 import { request, type IncomingMessage } from "node:http";
 import type { AgentMcpServer } from "@berth/contract/daemon.ts";
+import { VERSION } from "@berth/contract/version.ts";
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 4096;
@@ -9,7 +10,7 @@ const INITIALIZE = {
   jsonrpc: "2.0",
   id: 1,
   method: "initialize",
-  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "berth", version: "0.1.0" } },
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "berth", version: VERSION } },
 };
 
 // Whether an MCP server answers at this address, which is one of a relay.

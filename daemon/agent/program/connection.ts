@@ -19,6 +19,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { withTimeout } from "../../io/with-timeout.ts";
 import { hasExited, type Program, startProgram, stopProgram } from "../../programs/program.ts";
+import { VERSION } from "@berth/contract/version.ts";
 
 // One process of the agent, connected over the Agent Client Protocol on its standard input and output.
 export interface AgentConnection {
@@ -103,7 +104,7 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
     const initialized = Promise.race([
       agent.request(methods.agent.initialize, {
         protocolVersion: PROTOCOL_VERSION,
-        clientInfo: { name: "berth", version: "0.1.0" },
+        clientInfo: { name: "berth", version: VERSION },
         // No `fs`: two edits of one file would read it before either writes, and its texts cannot carry every encoding.
         clientCapabilities: {
           fs: { readTextFile: false, writeTextFile: false },

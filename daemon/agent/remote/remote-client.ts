@@ -10,6 +10,7 @@ import {
 import type { AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import type { PermissionItem } from "@berth/contract/questions.ts";
+import { VERSION } from "@berth/contract/version.ts";
 import type { WebSocket } from "ws";
 import { toAppError } from "../../http/errors.ts";
 import type { AgentSessions } from "../agent-sessions.ts";
@@ -60,7 +61,7 @@ export function attachRemote(agent: RemoteAgent, socket: WebSocket, { workspace 
   const { client } = acpAgent({ name: "berth" })
     .onRequest(methods.agent.initialize, () => ({
       protocolVersion: PROTOCOL_VERSION,
-      agentInfo: { name: "berth", title: agent.state.name ?? "Berth", version: "0.1.0" },
+      agentInfo: { name: "berth", title: agent.state.name ?? "Berth", version: VERSION },
       agentCapabilities: {
         loadSession: true,
         promptCapabilities: { image: false, audio: false, embeddedContext: true },

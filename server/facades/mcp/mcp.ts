@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
+import { VERSION } from "@berth/contract/version.ts";
 import type { McpHttpHandler } from "@modelcontextprotocol/server";
 import { createFairShare } from "../../fairness/fair-share.ts";
 import { describeError } from "../../faults/describe-error.ts";
@@ -54,7 +55,7 @@ export function addMcp(app: FastifyInstance, deps: McpDeps): void {
     const onerror = (error: Error) => log.debug("mcp.refused", { error: describeError(error) });
     const handler = createMcpHandler(
       ({ authInfo }) => {
-        const server = new Server({ name: "berth", title: "Berth", version: "1.0.0" }, SERVER_OPTIONS);
+        const server = new Server({ name: "berth", title: "Berth", version: VERSION }, SERVER_OPTIONS);
         tools.serve(server, authInfo!.extra!["request"] as FastifyRequest);
         return server;
       },
