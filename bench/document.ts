@@ -1,74 +1,30 @@
-// `node bench/document.ts [folder]` writes the results in a folder (bench/results) into docs/performance.md and docs/images. Several
-// files may hold parts of one benchmark.
-import { globSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+// `node bench/document.ts [folder]` adds the runs in a folder (bench/runs) to bench/results, which has the tables, the plot and the
+// machine's facts of each benchmark, and writes the table of docs/performance.md. Several files may hold parts of one benchmark.
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { formatPage } from "./report/page.ts";
 import { drawPlot } from "./report/plot.ts";
-import { readSection, type ReadRow, type Report, type Section } from "./report/report.ts";
-import { formatNumber, formatSection, formatTable } from "./report/table.ts";
+import type { Report } from "./report/report.ts";
+import { addRuns, formatResults, replacePart, type Result } from "./report/results.ts";
 
-const root = join(import.meta.dirname, "..");
-const folder = process.argv[2] ?? join(import.meta.dirname, "results");
-const file = join(root, "docs/performance.md");
-const reports = globSync("**/*.json", { cwd: folder })
-  .toSorted()
-  .map((path) => JSON.parse(readFileSync(join(folder, path), "utf8")) as Report);
-const names = [...new Set(reports.map(({ benchmark }) => benchmark))];
+const runsFolder = process.argv[2] ?? join(import.meta.dirname, "runs");
+const resultsFolder = join(import.meta.dirname, "results");
+const page = join(import.meta.dirname, "../docs/performance.md");
 
-let text = readFileSync(file, "utf8");
-for (const name of names) {
-  const parts = reports.filter(({ benchmark }) => benchmark === name);
-  const sections = mergeSections(parts.flatMap((report) => report.sections));
-  const remarks = [...new Set(parts.flatMap((report) => [...(report.isShort ? ["Measured in the short form."] : []), ...report.remarks]))];
-  const tables = sections.map((section) => formatSection({ ...section, title: `**${section.title}**` }));
-  text = replacePart(
-    text,
-    name,
-    [...remarks.map((remark) => `> ${remark}`), ...tables, `![${name}](images/bench-${name}.svg)`].join("\n\n"),
-  );
-  writeFileSync(join(root, `docs/images/bench-${name}.svg`), drawPlot(sections));
+const runs = readAll<Report>(runsFolder).map(({ content }) => content);
+const results = new Map(readAll<Result[]>(resultsFolder).map(({ name, content }) => [name, content]));
+for (const [name, reports] of Map.groupBy(runs, ({ benchmark }) => benchmark)) results.set(name, addRuns(results.get(name) ?? [], reports));
+for (const [name, sections] of results) {
+  const file = join(resultsFolder, name);
+  const text = existsSync(`${file}.md`) ? readFileSync(`${file}.md`, "utf8") : `# ${name}\n\n<!-- results -->\n\n<!-- end of results -->\n`;
+  writeFileSync(`${file}.md`, replacePart(text, "results", formatResults(name, sections)));
+  writeFileSync(`${file}.json`, `${JSON.stringify(sections, null, 2)}\n`);
+  writeFileSync(`${file}.svg`, drawPlot(sections));
 }
-text = replacePart(text, "targets", formatTargets());
-text = replacePart(text, "machine", formatMachine(reports[0]!));
-writeFileSync(file, text);
+writeFileSync(page, replacePart(readFileSync(page, "utf8"), "rows", formatPage(results)));
 
-// If a section was measured twice, keeps the one with more values.
-function mergeSections(sections: readonly Section[]): Section[] {
-  const size = ({ rows }: Section) => rows.reduce((sum, { values }) => sum + values.length, 0);
-  const merged = new Map<string, Section>();
-  for (const section of sections) {
-    const known = merged.get(section.title);
-    if (!known || size(known) < size(section)) merged.set(section.title, section);
-  }
-  return [...merged.values()];
-}
-
-// Replaces the text between the two comments that name a part.
-function replacePart(document: string, name: string, content: string): string {
-  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
-  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`docs/performance.md has no part "${name}"`);
-  return `${document.slice(0, from + begin.length)}\n\n${content}\n\n${document.slice(to)}`;
-}
-
-function formatTargets(): string {
-  const rows = names.flatMap((name) => {
-    const sections = mergeSections(reports.filter(({ benchmark }) => benchmark === name).flatMap((report) => report.sections));
-    return sections.flatMap((section) =>
-      readSection(section)
-        .filter(({ verdict }) => verdict !== undefined)
-        .map((row) => [name, section.title, row.what, formatMeasured(row), row.verdict!]),
-    );
-  });
-  return formatTable(["benchmark", "part", "what", "measured", "target"], rows);
-}
-
-function formatMeasured({ p50, p99, unit, ratio, beside }: ReadRow): string {
-  const compared = ratio === undefined ? "" : `; ${formatNumber(ratio)} × ${beside}`;
-  return `p50 ${formatNumber(p50)}, p99 ${formatNumber(p99)} ${unit}${compared}`;
-}
-
-function formatMachine({ machine, startedAt }: Report): string {
-  const { cores, processor, architecture, kernel, memoryGb, node, driver } = machine;
-  const commits = [...new Set(reports.map((report) => report.machine.commit))].join(", ");
-  return `Measured on ${startedAt.slice(0, 10)} at commit ${commits}: ${cores} cores (${processor}), ${architecture}, ${kernel}, ${memoryGb} GB of memory, Node ${node}, ${driver}.`;
+function readAll<T>(folder: string): { name: string; content: T }[] {
+  return globSync("**/*.json", { cwd: folder })
+    .toSorted()
+    .map((path) => ({ name: basename(path, ".json"), content: JSON.parse(readFileSync(join(folder, path), "utf8")) as T }));
 }

@@ -34,7 +34,7 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     short: { type: "boolean", default: false },
-    out: { type: "string", default: join(import.meta.dirname, "results") },
+    out: { type: "string", default: join(import.meta.dirname, "runs") },
     only: { type: "string", multiple: true, default: [] },
     rounds: { type: "string" },
     seconds: { type: "string", default: "Infinity" },
@@ -102,16 +102,15 @@ function print({ benchmark, machine, remarks, sections, tookS }: Report): void {
     `\n${benchmark}: ${cores} cores (${processor}), ${architecture}, ${kernel}, ${memoryGb} GB, Node ${node}, ${driver}, commit ${commit}`,
   );
   for (const remark of remarks) console.log(`! ${remark}`);
-  for (const section of sections) console.log(`\n${formatSection(section)}`);
+  for (const section of sections) console.log(`\n${formatSection(readSection(section))}`);
   console.log(`\n${tookS} s`);
 }
 
 async function write(report: Report): Promise<void> {
   await mkdir(options.out, { recursive: true });
   const file = join(options.out, report.benchmark);
-  const sections = report.sections.map((section) => ({ title: section.title, rows: readSection(section) }));
-  await writeFile(`${file}.json`, `${JSON.stringify({ ...report, sections }, null, 1)}\n`);
-  await writeFile(`${file}.svg`, drawPlot(report.sections));
+  await writeFile(`${file}.json`, `${JSON.stringify(report, null, 1)}\n`);
+  await writeFile(`${file}.svg`, drawPlot(report.sections.map(readSection)));
   console.log(`Written: ${file}.json, ${file}.svg`);
 }
 

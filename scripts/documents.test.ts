@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "..");
 const documents = globSync(["*.md", "{bench,client,clients,deploy,docs,examples,tests}/**/*.md"], {
   cwd: root,
-  exclude: ["**/node_modules/**", "**/artifacts/**", "bench/results/**"],
+  exclude: ["**/node_modules/**", "**/artifacts/**"],
 });
 
 test("every link between documents leads to a file and a heading that exist", () => {

@@ -1,4 +1,4 @@
-import { readSection, type ReadRow, type Section } from "./report.ts";
+import type { ReadRow, ReadSection } from "./report.ts";
 import { formatNumber } from "./table.ts";
 
 const WIDTH = 760;
@@ -9,11 +9,11 @@ const STYLE = `text{font:12px system-ui,sans-serif;fill:#57606a}.h{font-weight:6
 
 // An SVG with one line for each row: a dot at p50, and a bar from there to p99, on a logarithmic axis for each section and unit. It
 // is readable on light and dark pages.
-export function drawPlot(sections: readonly Section[]): string {
-  const panels = sections.flatMap((section) => {
-    const rows = readSection(section).filter(({ p50, p99 }) => p50 > 0 && Number.isFinite(p99));
+export function drawPlot(sections: readonly ReadSection[]): string {
+  const panels = sections.flatMap(({ title, rows: all }) => {
+    const rows = all.filter(({ p50, p99 }) => p50 > 0 && Number.isFinite(p99));
     const units = [...new Set(rows.map(({ unit }) => unit))];
-    return units.map((unit) => ({ title: `${section.title} (${unit})`, rows: rows.filter((row) => row.unit === unit) }));
+    return units.map((unit) => ({ title: `${title} (${unit})`, rows: rows.filter((row) => row.unit === unit) }));
   });
   let y = 8;
   const parts: string[] = [];

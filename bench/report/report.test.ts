@@ -24,13 +24,13 @@ const section: Section = {
 };
 
 test("a row's ratio compares its median with that of the row beside it, and each target is judged", () => {
-  const [, berth, docker] = readSection(section);
+  const [, berth, docker] = readSection(section).rows;
   expect(berth).toMatchObject({ p50: 5, p99: 30, ratio: 0.5, verdict: "p50 ≤ 5: met, p99 ≤ 20: missed, ratio ≤ 0.4: missed" });
   expect(docker!.ratio).toBeUndefined();
 });
 
 test("the table shows every row, and a dash where nothing was measured", () => {
-  const lines = formatSection(section).split("\n");
+  const lines = formatSection(readSection(section)).split("\n");
   expect(lines[0]).toBe("create & destroy");
   expect(lines[2]).toMatch(/^\| what +\| unit \| n +\| p50 +\| p95 +\| p99 +\| ratio +\| CPU ms \| target +\|$/);
   expect(lines[5]).toMatch(/^\| Berth <warm> \| ms +\| 3 +\| 5\.00 \| 30\.0 \| 30\.0 \| 0\.500 × runc \| 7\.0 +\| p50 ≤ 5: met,/);
@@ -39,7 +39,7 @@ test("the table shows every row, and a dash where nothing was measured", () => {
 });
 
 test("the plot is well-formed, has a line for each row with values, and stays inside its frame", () => {
-  const svg = drawPlot([section]);
+  const svg = drawPlot([readSection(section)]);
   expect(svg.match(/<circle/g)).toHaveLength(2);
   expect(svg).toContain("Berth &lt;warm>");
   expect(svg).toContain("create &amp; destroy (ms)");

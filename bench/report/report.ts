@@ -36,19 +36,25 @@ export interface Report {
   sections: readonly Section[];
 }
 
-export type ReadRow = Row & Summary & { ratio?: number; verdict?: string };
+// A row without its single values: percentiles, the ratio, and whether targets are met.
+export type ReadRow = Omit<Row, "values" | "targets"> & Summary & { ratio?: number; verdict?: string };
 
-// Adds the results of a section's values: percentiles, ratios, and whether targets are met.
-export function readSection({ rows }: Section): ReadRow[] {
+export interface ReadSection {
+  title: string;
+  rows: readonly ReadRow[];
+}
+
+export function readSection({ title, rows }: Section): ReadSection {
   const medians = new Map(rows.map(({ what, values }) => [what, summarize(values).p50]));
-  return rows.map((row) => {
-    const summary = summarize(row.values);
+  const read = rows.map(({ values, targets = [], ...row }): ReadRow => {
+    const summary = summarize(values);
     const besides = row.beside === undefined ? undefined : medians.get(row.beside);
     const ratio = besides === undefined ? undefined : summary.p50 / besides;
-    const read = { ...row, ...summary, ...(ratio !== undefined && { ratio }) };
-    const verdicts = (row.targets ?? []).flatMap((target) => judge(target, read));
-    return verdicts.length === 0 ? read : { ...read, verdict: verdicts.join(", ") };
+    const measured = { ...row, ...summary, ...(ratio !== undefined && { ratio }) };
+    const verdicts = targets.flatMap((target) => judge(target, measured));
+    return verdicts.length === 0 ? measured : { ...measured, verdict: verdicts.join(", ") };
   });
+  return { title, rows: read };
 }
 
 function judge(target: Target, row: Summary & { ratio?: number }): string[] {

@@ -1,9 +1,7 @@
-import type { ReadRow, Section } from "./report.ts";
-import { readSection } from "./report.ts";
+import type { ReadRow, ReadSection } from "./report.ts";
 
 // The section as a Markdown table whose columns are aligned, so that it is readable in a terminal too.
-export function formatSection(section: Section): string {
-  const rows = readSection(section);
+export function formatSection({ title, rows }: ReadSection): string {
   const more = [...new Set(rows.flatMap((row) => Object.keys(row.more ?? {})))];
   const shows = { ratio: rows.some((row) => row.ratio !== undefined), verdict: rows.some((row) => row.verdict !== undefined) };
   const head = ["what", "unit", "n", "p50", "p95", "p99", ...(shows.ratio ? ["ratio"] : []), ...more, ...(shows.verdict ? ["target"] : [])];
@@ -16,7 +14,7 @@ export function formatSection(section: Section): string {
     ...more.map((column) => row.more?.[column] ?? ""),
     ...(shows.verdict ? [row.verdict ?? ""] : []),
   ]);
-  return `${section.title}\n\n${formatTable(head, body)}`;
+  return `${title}\n\n${formatTable(head, body)}`;
 }
 
 export function formatTable(head: readonly string[], body: readonly (readonly string[])[]): string {

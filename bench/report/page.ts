@@ -1,0 +1,205 @@
+import type { ReadRow } from "./report.ts";
+import type { Result } from "./results.ts";
+import { formatNumber, formatTable } from "./table.ts";
+
+// A row of docs/performance.md: one row of one benchmark's results, in words for a reader, and what no program can do better.
+interface PageRow {
+  label: string;
+  benchmark: string;
+  section: string;
+  what: string;
+  limit?: string;
+  // The row of the same section that is this limit. The page then has its value and our ratio to it.
+  limitRow?: string;
+  // The target lies beyond the limit, so the limit takes its place.
+  isBeyondLimit?: true;
+}
+
+const TTI = "Create to the output of `node -v`";
+
+export const PAGE: readonly PageRow[] = [
+  {
+    label: "Create and `node -v`, from a filled pool",
+    benchmark: "tti",
+    section: `${TTI}, one after the other`,
+    what: "Berth, filled pool",
+    limit: "`node -v` on the host",
+    limitRow: "`node -v` on the host",
+  },
+  {
+    label: "Create and `node -v`, without a pool",
+    benchmark: "tti",
+    section: `${TTI}, one after the other`,
+    what: "Berth, no pool",
+    limit: "`runc run`, without a daemon, a disk and a row",
+    limitRow: "runc run",
+  },
+  {
+    label: "The same, one every 200 ms, default pool",
+    benchmark: "tti",
+    section: `${TTI}, one every 200 ms`,
+    what: "Berth, default pool",
+    limit: "each refill is a cold create on the same cores",
+  },
+  {
+    label: "The same, one every 200 ms, filled pool",
+    benchmark: "tti",
+    section: `${TTI}, one every 200 ms`,
+    what: "Berth, filled pool",
+  },
+  {
+    label: "The same, 100 at once, filled pool",
+    benchmark: "tti",
+    section: `${TTI}, 100 at once`,
+    what: "Berth, filled pool",
+    limit: "100 starts of `node` take two cores half a second",
+  },
+  {
+    label: "The same, 100 at once, default pool",
+    benchmark: "tti",
+    section: `${TTI}, 100 at once`,
+    what: "Berth, default pool, first burst",
+    limit: "100 times `runc run`, without daemons and disks",
+    limitRow: "runc run",
+  },
+  {
+    label: "The same on Docker, 20 at once, no pool",
+    benchmark: "docker",
+    section: `${TTI} on Docker, 20 at once`,
+    what: "Berth on Docker, no pool",
+    limit: "each sandbox also has a disk and a daemon (70 ms of processor time)",
+  },
+  {
+    label: "Create and `true` through the E2B API",
+    benchmark: "e2b",
+    section: "Create to the end of `true`, with a warm sandbox",
+    what: "E2B's API",
+  },
+  {
+    label: "Pairs of create and destroy, 20 callers",
+    benchmark: "throughput",
+    section: "Create and destroy, callers: 20",
+    what: "pairs",
+    limit: "the cores, divided by the next row",
+  },
+  {
+    label: "Processor time of such a pair, kernel included",
+    benchmark: "throughput",
+    section: "Create and destroy, callers: 20",
+    what: "CPU of the machine, a pair",
+    limit: "two thirds are runtime, kernel and the daemon's start",
+  },
+  { label: "Destroy", benchmark: "throughput", section: "Create and destroy, callers: 1", what: "destroy" },
+  { label: "Pause", benchmark: "pause-resume", section: "Pause and resume of a session whose memory stays", what: "Berth, pause" },
+  {
+    label: "Resume",
+    benchmark: "pause-resume",
+    section: "Pause and resume of a session whose memory stays",
+    what: "Berth, resume",
+    limit: "waits for the daemon and a sync, which runc does not",
+  },
+  {
+    label: "Resume of a hibernated session",
+    benchmark: "pause-resume",
+    section: "Resume of a session whose processes have ended",
+    what: "Berth, resume",
+    limit: "the start of a container and of the daemon",
+  },
+  {
+    label: "Processor time of GET session, SQLite",
+    benchmark: "api",
+    section: "CPU of the server for a request, 16 connections",
+    what: "GET session, SQLite",
+    limit: "a bare server in Node, which is beside it",
+  },
+  {
+    label: "GET session among 100,000 others",
+    benchmark: "growth",
+    section: "API calls with rows of other sessions",
+    what: "GET session, 100000 rows",
+  },
+  {
+    label: "Echo of a keystroke",
+    benchmark: "terminal",
+    section: "Echo of a keystroke",
+    what: "Berth",
+    limit: "two processes that only copy bytes",
+    limitRow: "behind two empty relays",
+    isBeyondLimit: true,
+  },
+  {
+    label: "First visit until the editor is there",
+    benchmark: "workspace",
+    section: "A first visit to the workspace",
+    what: "Berth, first editor",
+    limit: "the browser compiles the editor on the same cores",
+  },
+  {
+    label: "A key in the editor, 50,000 files open in the tree",
+    benchmark: "files",
+    section: "Processor time of the page's main thread for one input, 50000 files",
+    what: "a key in the editor",
+  },
+  {
+    label: "The console's page with 10,000 sessions, longest task",
+    benchmark: "console",
+    section: "The processor time of the longest task",
+    what: "open the page",
+  },
+  {
+    label: "Private memory of an idle session",
+    benchmark: "density",
+    section: "Memory of an idle session",
+    what: "idle, private",
+    limit: "a Node that does nothing has 8.2 MB",
+  },
+  {
+    label: "Start of the server with 10,000 sessions",
+    benchmark: "restart",
+    section: "From the start to the first answer",
+    what: "berth serve, 10,000 sessions",
+  },
+  {
+    label: "`npm start` in a prepared clone",
+    benchmark: "restart",
+    section: "From the start to the first answer",
+    what: "npm start",
+    limit: "npm itself takes 0.3 s",
+  },
+  {
+    label: "300 fsyncs in a sandbox",
+    benchmark: "work",
+    section: "Work in a sandbox and on the host",
+    what: "300 fsyncs, sandbox",
+    limit: "two file systems, each with a journal",
+  },
+  { label: "`npm ci` in a sandbox", benchmark: "work", section: "Work in a sandbox and on the host", what: "npm ci, sandbox" },
+];
+
+// The table of the page. A row that was not measured is left out.
+export function formatPage(results: ReadonlyMap<string, readonly Result[]>): string {
+  const body = PAGE.flatMap((row) => {
+    const result = results.get(row.benchmark)?.find(({ title }) => title === row.section);
+    const ours = result?.rows.find(({ what }) => what === row.what);
+    return result && ours ? [formatRow(row, ours, result)] : [];
+  });
+  return formatTable(["what", "ours", "beside", "ratio", "target", "limit", "measured"], body);
+}
+
+function formatRow(row: PageRow, ours: ReadRow, { rows, startedAt }: Result): string[] {
+  const find = (name: string | undefined) => rows.find(({ what }) => what === name);
+  const beside = find(ours.beside);
+  return [
+    `[${row.label}](../bench/results/${row.benchmark}.md)`,
+    `${formatNumber(ours.p50)} ${ours.unit}${ours.count > 1 ? `, p99 ${formatNumber(ours.p99)}` : ""}`,
+    beside ? `${ours.beside}: ${formatNumber(beside.p50)} ${beside.unit}` : "",
+    ours.ratio === undefined ? "" : formatNumber(ours.ratio),
+    row.isBeyondLimit ? "the limit" : (ours.verdict ?? ""),
+    formatLimit(row, ours, find(row.limitRow)),
+    startedAt.slice(0, 10),
+  ];
+}
+
+function formatLimit({ limit = "" }: PageRow, ours: ReadRow, found: ReadRow | undefined): string {
+  return found ? `${limit}: ${formatNumber(found.p50)} ${found.unit}; ours is ${formatNumber(ours.p50 / found.p50)} ×` : limit;
+}
