@@ -53,6 +53,7 @@ const RUN_ELSEWHERE: Record<string, string> = {
   "clients/python/README.md": "tests/api/clients/clients.test.ts",
   "docs/backup.md": "tests/operator/backup.test.ts",
   "docs/sandbox.md": "tests/api/programs.test.ts",
+  "docs/tutorial.md": "tests/browser/tutorial.test.ts",
 };
 
 const SHELL = ["", "sh", "bash"];
@@ -65,11 +66,11 @@ const shell = samples.filter(
 const isCommandLine = ({ text }: Sample) => /^(npx )?berth /.test(text);
 
 test("every sample has a language that is run, compiled or parsed, and the lists name only samples that exist", () => {
-  const known = [...SHELL, "ts", "python", "json", "yaml", "html", "http"];
+  const known = [...SHELL, "ts", "js", "python", "json", "yaml", "html", "http"];
   expect(samples.filter(({ language }) => !known.includes(language)).map(({ name }) => name)).toEqual([]);
   expect(Object.keys(NOT_RUN).filter((name) => !samples.some((sample) => sample.name === name))).toEqual([]);
   // tests/api/package.test.ts compiles TypeScript.
-  expect(samples.filter(({ language, document }) => language === "python" && !(document in RUN_ELSEWHERE))).toEqual([]);
+  expect(samples.filter(({ language, document }) => ["js", "python"].includes(language) && !(document in RUN_ELSEWHERE))).toEqual([]);
 });
 
 test.each(samples.filter(({ language }) => language === "yaml"))("YAML: $name", ({ text }) => {

@@ -8,19 +8,27 @@ export interface Sample {
   document: string;
   language: string;
   text: string;
+  // What the document says between the previous block and this one.
+  before: string;
 }
 
 const root = join(import.meta.dirname, "../../..");
 const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "client/README.md", "clients/*/README.md", "docs/*.md", "examples/*/README.md"];
 
-export function readSamples(): Sample[] {
-  return globSync(DOCUMENTS, { cwd: root })
+export const readSamples = (): Sample[] =>
+  globSync(DOCUMENTS, { cwd: root })
     .toSorted()
-    .flatMap((document) => {
-      const blocks = readFileSync(join(root, document), "utf8").matchAll(/^( *)```(\w*)\n([^]*?)^ *```$/gm);
-      return [...blocks].map(([, indent = "", language = "", indented = ""]) => {
-        const text = indented.replaceAll(new RegExp(`^${indent}`, "gm"), "");
-        return { name: `${document}: ${text.split("\n", 1)[0]}`, document, language, text };
-      });
-    });
+    .flatMap((document) => samplesOf(document));
+
+export function samplesOf(document: string): Sample[] {
+  const page = readFileSync(join(root, document), "utf8");
+  let end = 0;
+  return [...page.matchAll(/^( *)```(\w*)\n([^]*?)^ *```$/gm)].map(
+    ({ index, 0: block, 1: indent = "", 2: language = "", 3: indented = "" }) => {
+      const text = indented.replaceAll(new RegExp(`^${indent}`, "gm"), "");
+      const before = page.slice(end, index).trim();
+      end = index + block.length;
+      return { name: `${document}: ${text.split("\n", 1)[0]}`, document, language, text, before };
+    },
+  );
 }
