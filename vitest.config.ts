@@ -31,7 +31,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "together",
-          include: ["{contract,client,clients,daemon,server,cli,web,scripts,bench}/**/*.test.{ts,tsx}", "tests/**/*.test.ts"],
+          include: ["{contract,client,clients,daemon,server,cli,web,docs-site,scripts,bench}/**/*.test.{ts,tsx}", "tests/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...ALONE],
         },
       },

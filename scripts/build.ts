@@ -8,6 +8,14 @@ import { runStep, runSteps, StepError } from "./step.mjs";
 const root = join(import.meta.dirname, "..");
 
 const bundled = ["cli", "client", "contract", "server"].map((folder) => `${folder}/**/*`);
+const DOCUMENTATION = [
+  "*.md",
+  "{docs,docs-site}/**/*",
+  "{client,clients/*,examples/*}/README.md",
+  "web/workspace/styles/tokens.css",
+  "package.json",
+  "package-lock.json",
+];
 const PARTS: Record<string, () => Promise<void>> = {
   daemon: () => buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon()),
   web: () => buildPart("web", buildWeb),
@@ -17,6 +25,7 @@ const PARTS: Record<string, () => Promise<void>> = {
       "scripts/bundle-server.ts",
       "package-lock.json",
     ]),
+  docs: () => buildPart("docs-site", async () => (await import("../docs-site/build.ts")).buildDocs(), DOCUMENTATION),
   client: () => buildPart("client", buildClient),
   python: () =>
     buildPart("clients/python", buildPythonClient, [

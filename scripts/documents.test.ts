@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { createAnchors } from "../docs-site/anchors.ts";
 
 const root = join(import.meta.dirname, "..");
 const documents = globSync(["*.md", "{bench,client,clients,deploy,docs,examples,tests}/**/*.md"], {
@@ -69,18 +70,8 @@ function leadsSomewhere(document: string, link: string): boolean {
   return heading === undefined || headingsOf(readFileSync(target, "utf8")).includes(heading);
 }
 
-// GitHub's rule: lower case, punctuation removed, spaces become hyphens, and a number for a heading that occurs again. A `#`
-// in a code block is a comment and no heading.
+// A `#` in a code block is a comment and no heading.
 function headingsOf(text: string): string[] {
-  const seen = new Map<string, number>();
-  return [...withoutFences(text).matchAll(/^#+ (.+)$/gm)].map(([, title]) => {
-    const anchor = title!
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
-      .trim()
-      .replace(/\s/g, "-");
-    const count = seen.get(anchor) ?? 0;
-    seen.set(anchor, count + 1);
-    return count === 0 ? anchor : `${anchor}-${count}`;
-  });
+  const nextAnchor = createAnchors();
+  return [...withoutFences(text).matchAll(/^#+ (.+)$/gm)].map(([, title]) => nextAnchor(title!));
 }

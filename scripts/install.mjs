@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const lockfile = join(root, "package-lock.json");
 const stamp = join(root, "node_modules/.berth-installed");
 const RUNNING = ["contract", "client", "server", "cli"];
-const SERVING = [...RUNNING, "daemon", "web"];
+const SERVING = [...RUNNING, "daemon", "docs-site", "web"];
 const only = (workspaces) => ["--omit=dev", ...workspaces.map((workspace) => `--workspace=${workspace}`)];
 const SCOPES = {
   run: ["--omit=optional", ...only(RUNNING)],

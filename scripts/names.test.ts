@@ -6,7 +6,21 @@ import { expect, test } from "vitest";
 // describe the past, so they may name what has moved since.
 
 const root = join(import.meta.dirname, "..");
-const PARTS = ["contract", "client", "daemon", "server", "cli", "web", "tests", "scripts", "bench", "deploy", "docs", "examples"];
+const PARTS = [
+  "contract",
+  "client",
+  "daemon",
+  "server",
+  "cli",
+  "web",
+  "docs-site",
+  "tests",
+  "scripts",
+  "bench",
+  "deploy",
+  "docs",
+  "examples",
+];
 const paths = globSync(["*", ".ci/*", `{${PARTS.join()}}/**/*`], {
   cwd: root,
   withFileTypes: true,

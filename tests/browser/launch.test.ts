@@ -31,7 +31,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
 
   test("can be issued on the docs page, with a key that stays in the page", async () => {
     await using page = await openTab(suite);
-    await page.goto(`${suite.berth.url}/docs`);
+    await page.goto(`${suite.berth.url}/docs/api`);
     await page.getByLabel("API key for Try it").fill(suite.berth.key);
     const operation = (id: string) => page.locator(`article#${id}`);
     const send = async (id: string, fill: Record<string, string>, body?: string) => {

@@ -92,16 +92,21 @@ describe("the OpenAPI description", () => {
   });
 });
 
-describe("the docs page", () => {
+describe("the API reference", () => {
   test("loads no external resources, and runs no script but its own", async () => {
-    const { status, headers, text } = await app.call("GET", "/docs", { key: null });
+    const { status, headers, text } = await app.call("GET", "/docs/api", { key: null });
     expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     expect(headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(headers.get("content-security-policy")).toContain("script-src 'self'; connect-src 'self';");
-    expect(text).not.toMatch(/style="|<script(?! type="module" src="\/docs\/try-it.js")/);
+    expect(text).not.toMatch(/style="|<script(?! type="module" src="\/docs\/api\/try-it.js")/);
     const links = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link!);
-    expect(links.filter((link) => !link.startsWith("#")).sort()).toEqual(["/api/b2b/docs", "/docs/style.css", "/docs/try-it.js"]);
+    expect(links.filter((link) => !link.startsWith("#")).sort()).toEqual([
+      "/api/b2b/docs",
+      "/docs",
+      "/docs/api/style.css",
+      "/docs/api/try-it.js",
+    ]);
     for (const link of links.filter((one) => one.startsWith("#") && one !== "#main")) expect(text).toContain(`id="${link.slice(1)}"`);
-    expect((await app.call("GET", "/docs/style.css", { key: null })).headers.get("content-type")).toBe("text/css; charset=utf-8");
+    expect((await app.call("GET", "/docs/api/style.css", { key: null })).headers.get("content-type")).toBe("text/css; charset=utf-8");
   });
 });

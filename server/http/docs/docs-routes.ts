@@ -3,9 +3,9 @@ import type { FastifyInstance } from "fastify";
 import { stringify } from "yaml";
 import { describeApi, type DescribedService } from "@berth/contract/openapi/openapi.ts";
 import { addRoute } from "../requests/route.ts";
-import { renderDocsPage } from "./docs-page.ts";
+import { renderReferencePage } from "./reference-page.ts";
 
-// The API description as OpenAPI YAML at /api/b2b/docs and as a page at /docs. Each is rendered once, on first use, because together
+// The API description as OpenAPI YAML at /api/b2b/docs and as a page at /docs/api. Each is rendered once, on first use, because together
 // they take a fifth of a second.
 export function addDocsRoutes(app: FastifyInstance, service: DescribedService): void {
   let yaml: string | undefined;
@@ -16,16 +16,16 @@ export function addDocsRoutes(app: FastifyInstance, service: DescribedService): 
 
   let page: string | undefined;
   const config = { public: true } as const;
-  app.get("/docs", { config }, (_request, reply) => {
+  app.get("/docs/api", { config }, (_request, reply) => {
     void reply
       .type("text/html; charset=utf-8")
       .headers(PAGE_HEADERS)
-      .send((page ??= renderDocsPage(describeApi(service), service.baseUrl)));
+      .send((page ??= renderReferencePage(describeApi(service), service.baseUrl)));
   });
-  app.get("/docs/try-it.js", { config }, (_request, reply) => {
+  app.get("/docs/api/try-it.js", { config }, (_request, reply) => {
     void reply.type("text/javascript; charset=utf-8").headers(PAGE_HEADERS).send(readBeside("try-it.js"));
   });
-  app.get("/docs/style.css", { config }, (_request, reply) => {
+  app.get("/docs/api/style.css", { config }, (_request, reply) => {
     void reply.type("text/css; charset=utf-8").headers(PAGE_HEADERS).send(["docs.css", "try-it.css"].map(readBeside).join("\n"));
   });
 }

@@ -21,7 +21,8 @@ export function renderStartPage({ isReady, opening }: StartPage): string {
 in the browser.</p>
 ${opening ? openingPart(opening) : ""}
 <ul>
-<li><a href="/docs">API reference</a>: every call, with examples</li>
+<li><a href="/docs">Documentation</a>: guides, concepts and troubleshooting</li>
+<li><a href="/docs/api">API reference</a>: every call, with examples</li>
 <li><a href="/api/b2b/docs">OpenAPI description</a>: to generate a client</li>
 <li><a href="/console">Console</a>: sessions, partners and the health of this server, for its operator</li>
 <li><a href="/console/partner">Partner console</a>: your own sessions, keys and usage, with an API key</li>

@@ -3,7 +3,7 @@ import { escapeHtml, htmlPage } from "../../html-page.ts";
 
 // Renders the OpenAPI description as one page without external resources. Its only script, try-it.js, adds forms that send
 // requests; the page is complete without it. 0025-own-static-files-and-docs-page.md explains why this is not a library.
-export function renderDocsPage(api: OpenApi, baseUrl: string): string {
+export function renderReferencePage(api: OpenApi, baseUrl: string): string {
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -11,10 +11,11 @@ export function renderDocsPage(api: OpenApi, baseUrl: string): string {
   return htmlPage({
     title: String(api.info.title),
     head: `<meta name="color-scheme" content="light dark">
-<link rel="stylesheet" href="/docs/style.css">
-<script type="module" src="/docs/try-it.js"></script>`,
+<link rel="stylesheet" href="/docs/api/style.css">
+<script type="module" src="/docs/api/try-it.js"></script>`,
     body: `<a class="skip" href="#main">Skip to content</a>
 <nav aria-label="Operations">
+<p class="brand"><a href="/docs">Documentation</a></p>
 <p class="brand">${text(api.info.title)} <small>${text(api.info.version)}</small></p>
 ${byTag.map(navGroup).join("\n")}
 </nav>

@@ -1,0 +1,18 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { NAVIGATION } from "./navigation.ts";
+import { readSources, ROOT } from "./sources.ts";
+
+const listed = NAVIGATION.flatMap(({ entries }) => entries.map(({ file }) => file));
+
+test("every page but the decisions is in the navigation, once, and every entry is a file", () => {
+  const pages = readSources().map(({ file }) => file);
+  expect(listed.toSorted()).toEqual(pages.filter((file) => !file.startsWith("docs/decisions/")).toSorted());
+  expect(listed.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+});
+
+test("no two pages have the same address", () => {
+  const urls = readSources().map(({ url }) => url);
+  expect(urls.filter((url, index) => urls.indexOf(url) !== index)).toEqual([]);
+});

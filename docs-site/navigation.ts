@@ -1,0 +1,78 @@
+// The order of the documentation at /docs: groups, and in each the Markdown files of its pages, as paths from the root of the
+// repository. A page's title is its first heading; `name` is shorter, for the sidebar. A test compares this table with the files.
+export interface Entry {
+  file: string;
+  name?: string;
+}
+
+export interface Group {
+  title: string;
+  // One sentence for the first page.
+  about: string;
+  entries: Entry[];
+}
+
+export const NAVIGATION: Group[] = [
+  {
+    title: "How-to guides",
+    about: "One task each, for your product and for the people who run Berth.",
+    entries: [
+      { file: "docs/api.md", name: "Create and use sessions" },
+      { file: "docs/embedding.md", name: "Embed the workspace" },
+      { file: "docs/webhooks.md", name: "Webhooks" },
+      { file: "docs/sandbox.md", name: "Commands and files" },
+      { file: "docs/runs.md", name: "Give the agent a task" },
+      { file: "docs/agents.md", name: "Coding agents" },
+      { file: "docs/repositories.md", name: "Repositories" },
+      { file: "docs/snapshots.md", name: "Snapshots" },
+      { file: "docs/volumes.md", name: "Volumes" },
+      { file: "docs/templates.md", name: "Templates" },
+      { file: "docs/tokens.md", name: "Session tokens" },
+      { file: "docs/ssh.md", name: "SSH" },
+      { file: "docs/mcp.md", name: "MCP" },
+      { file: "docs/e2b.md", name: "E2B programs" },
+      { file: "docs/usage.md", name: "Usage and cost" },
+      { file: "docs/deploy.md", name: "Deploy" },
+      { file: "docs/monitoring.md", name: "Monitoring" },
+      { file: "docs/backup.md", name: "Backup and restore" },
+      { file: "docs/console.md", name: "Console" },
+      { file: "examples/partner-app/README.md", name: "Example: partner app" },
+    ],
+  },
+  {
+    title: "Concepts",
+    about: "How it works, and what it promises.",
+    entries: [
+      { file: "docs/workspace.md", name: "Workspace" },
+      { file: "docs/isolation.md", name: "Isolation" },
+      { file: "docs/security.md", name: "Security" },
+      { file: "docs/reliability.md", name: "Reliability" },
+      { file: "docs/performance.md", name: "Performance" },
+    ],
+  },
+  {
+    title: "Reference",
+    about: "Every call, setting, command and error.",
+    entries: [
+      { file: "client/README.md", name: "TypeScript client" },
+      { file: "clients/python/README.md", name: "Python client" },
+      { file: "docs/command-line.md", name: "Command line" },
+      { file: "docs/configuration.md", name: "Configuration" },
+      { file: "docs/errors.md", name: "Errors" },
+    ],
+  },
+  {
+    title: "Upgrade",
+    about: "What changed, and what to do about it.",
+    entries: [{ file: "CHANGELOG.md", name: "Changelog" }],
+  },
+  {
+    title: "Project",
+    about: "How Berth is built, and why.",
+    entries: [
+      { file: "ARCHITECTURE.md", name: "Architecture" },
+      { file: "CONTRIBUTING.md", name: "Contributing" },
+      { file: "SECURITY.md", name: "Report a vulnerability" },
+    ],
+  },
+];
