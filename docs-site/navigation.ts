@@ -14,6 +14,11 @@ export interface Group {
 
 export const NAVIGATION: Group[] = [
   {
+    title: "Tutorial",
+    about: "From nothing to a workspace inside your own page, in a quarter of an hour.",
+    entries: [{ file: "docs/tutorial.md", name: "Your first workspace" }],
+  },
+  {
     title: "How-to guides",
     about: "One task each, for your product and for the people who run Berth.",
     entries: [
