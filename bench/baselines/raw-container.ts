@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
 import { bundleConfig } from "../../server/drivers/oci/bundle.ts";
 import { prepareHostRoot } from "../../server/drivers/oci/filesystem/root.ts";
-import { probeOci, ROOTS_DIR } from "../../server/drivers/oci/probe.ts";
+import { ROOTS_OF_ROOT } from "../../server/drivers/oci/privileges/privileges.ts";
+import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { kindOf } from "../../server/drivers/oci/runtime/runtime-kinds.ts";
-import { pickUserIds } from "../../server/drivers/oci/users/user-ids.ts";
+import { pickUserIds, USER } from "../../server/drivers/oci/users/user-ids.ts";
 import { PLAIN_PATH } from "../../server/drivers/host/run.ts";
 import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
 import { daemonRuntime } from "../../tests/support/runtime.ts";
@@ -50,12 +51,13 @@ export async function openRawContainers({ resources }: Run): Promise<RawContaine
     const config = bundleConfig({
       template: DEFAULT_TEMPLATE,
       kind: kindOf(runtime),
-      root: prepareHostRoot(ROOTS_DIR),
+      root: prepareHostRoot(ROOTS_OF_ROOT),
       workspace: path("workspace"),
       home: path("home"),
       egress: path("egress"),
       runtimeDir,
-      userIds,
+      user: USER,
+      namespace: { ids: userIds },
       cgroupsPath: cgroups.pathOf(id),
       env: { PATH: PLAIN_PATH, HOME: "/home/user" },
       args: command,

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, rmdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
-import { CANARY_FOLDER } from "@berth/server/doctor/canary.ts";
+import { CANARY_FILE, CANARY_FOLDER } from "@berth/server/doctor/canary.ts";
 import { MASTER_KEY_FILE } from "@berth/server/secrets/master-key.ts";
 import { DEMO_KEY_FILE } from "@berth/server/keys/seed.ts";
 import { INSTALLATION_FILE } from "@berth/server/data-folder/installation-id.ts";
@@ -9,6 +9,8 @@ import { RECORDS_FOLDER } from "@berth/server/sessions/quarantine/session-record
 import { cgroupPrefix, openCgroups } from "@berth/server/drivers/oci/cgroups/cgroups.ts";
 import { RESERVE_FILE } from "@berth/server/disk-space.ts";
 import { readMountPoints } from "@berth/server/drivers/host/mounts.ts";
+import { createNamespaceRunner } from "@berth/server/drivers/host/rootless/namespace-runner.ts";
+import { findSubIds } from "@berth/server/drivers/host/rootless/sub-ids.ts";
 import { mustRun } from "@berth/server/drivers/host/run.ts";
 import { STORE_FILE } from "../installation/settings.ts";
 
@@ -30,6 +32,8 @@ const BERTH_FILES = new Set([
   "containers",
   "egress",
   "probe",
+  "roots",
+  CANARY_FILE,
 ]);
 // Temporary files of a server that died during a write (server/data-folder/private-file.ts).
 const TEMPORARY_FILE = new RegExp(`^(${PRIVATE_FILES.join("|")})\\.[0-9a-f]{12}$`);
@@ -69,9 +73,22 @@ export async function deleteDataFolder(dataDir: string): Promise<DeletedFolder> 
   const kept = names.filter((name) => !deleted.includes(name));
   // `rm` and not Node, which fails on trees that are deeper than the longest path.
   const options = process.platform === "linux" ? ["-rf", "--one-file-system"] : ["-rf"];
-  await mustRun("rm", [...options, "--", ...deleted.map((name) => join(dataDir, name))], { timeoutMs: 10 * 60_000 });
+  await removeFiles([...options, "--", ...deleted.map((name) => join(dataDir, name))]);
   const reason = lstatSync(dataDir).isSymbolicLink() ? "link" : points.includes(folder) ? "mount point" : "not empty";
   if (kept.length > 0 || reason !== "not empty") return { deleted, kept, folder: reason };
   rmdirSync(dataDir);
   return { deleted, kept, folder: "deleted" };
+}
+
+async function removeFiles(args: readonly string[]): Promise<void> {
+  const options = { timeoutMs: 10 * 60_000 };
+  try {
+    await mustRun("rm", args, options);
+  } catch (error) {
+    // Sandboxes of an ordinary user have files of that user's sub-ids. Some are left if a sandbox could not be destroyed before.
+    const found = process.getuid?.() === 0 ? undefined : findSubIds();
+    if (!found || !("ids" in found)) throw error;
+    await using files = createNamespaceRunner(found.ids);
+    await files.run("rm", args, options);
+  }
 }

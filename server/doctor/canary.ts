@@ -13,8 +13,9 @@ import type { Finding } from "./finding.ts";
 
 const TIMEOUT_MS = 60_000;
 const DISK_MB = 64;
-// Until the machine restarts. Only root writes there, and only root uses the driver oci.
-const CACHE_FILE = "/run/berth/canary.json";
+// Until the machine restarts. Only root writes to the first one.
+const CACHE_OF_ROOT = "/run/berth/canary.json";
+export const CANARY_FILE = "canary.json";
 // Holds a data folder for each canary, named after its driver and the process that runs it.
 export const CANARY_FOLDER = "canary";
 
@@ -38,10 +39,11 @@ export async function findSandboxFault(config: Config, driverName: string, signa
   if (driverName !== "oci") return null;
   await endLeftCanaries(config);
   const conditions = await describeConditions(config);
-  if (readCache() === conditions) return null;
+  const cacheFile = process.getuid?.() === 0 ? CACHE_OF_ROOT : join(config.dataDir, CANARY_FILE);
+  if (readCache(cacheFile) === conditions) return null;
   const finding = await runCanary(config, driverName, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
   if (finding?.state !== "good") return finding;
-  writeFileSync(CACHE_FILE, conditions);
+  writeFileSync(cacheFile, conditions);
   return null;
 }
 
@@ -133,9 +135,9 @@ async function describeConditions(config: Config): Promise<string> {
   return JSON.stringify([boot, probe?.reason, RUNTIME_DIR, ...files]);
 }
 
-function readCache(): string | null {
+function readCache(file: string): string | null {
   try {
-    return readFileSync(CACHE_FILE, "utf8");
+    return readFileSync(file, "utf8");
   } catch {
     return null;
   }

@@ -100,10 +100,14 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
       return { driver: "oci", usable, reason };
     },
     async open(options) {
-      const [{ probeOci }, { createOciDriver }] = await Promise.all([import("./oci/probe.ts"), import("./oci/oci.ts")]);
+      const [{ probeOci }, { createOciDriver }, { openPrivileges }] = await Promise.all([
+        import("./oci/probe.ts"),
+        import("./oci/oci.ts"),
+        import("./oci/privileges/open-privileges.ts"),
+      ]);
       const probe = await probeOci(options.ociRuntime);
       if (!probe.usable) throw new Error(probe.reason);
-      return createOciDriver({ ...options, runtime: probe.runtime, boundDisks: probe.boundDisks });
+      return createOciDriver({ ...options, runtime: probe.runtime, boundDisks: probe.boundDisks, openPrivileges });
     },
   },
   docker: {

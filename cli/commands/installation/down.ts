@@ -72,6 +72,7 @@ async function stopInstallation(options: Options, down: Command): Promise<void> 
 }
 
 async function deleteFiles({ dataDir }: Config, drivers: string[]): Promise<DeletedFolder> {
-  if (drivers.includes("oci") && !(await otherServersRun(dataDir))) removeSharedFiles();
+  // Only a server that runs as root has files outside its data folder.
+  if (process.getuid?.() === 0 && drivers.includes("oci") && !(await otherServersRun(dataDir))) removeSharedFiles();
   return await deleteDataFolder(dataDir);
 }

@@ -12,12 +12,20 @@ const options: BundleOptions = {
   home: "/sandbox/home",
   runtimeDir: "/runtime",
   egress: "/egress",
-  userIds: { root: 0x70000000, user: 0x70000001 },
+  user: 1000,
+  namespace: { ids: { root: 0x70000000, user: 0x70000001 } },
   cgroupsPath: "/berth-test",
   env: {},
   args: [],
 };
 
 test("a sandbox may use the CPUs of its template, but has little weight when the processors are busy", () => {
-  expect(bundleConfig(options).linux.resources.cpu).toEqual({ quota: 200_000, period: 100_000, shares: cpuShares(2) });
+  expect(bundleConfig(options).linux.resources).toMatchObject({ cpu: { quota: 200_000, period: 100_000, shares: cpuShares(2) } });
+});
+
+test("without control groups, each process has limits, and the runtime is in the sandbox's user namespace already", () => {
+  const { linux, process } = bundleConfig({ ...options, namespace: "entered", cgroupsPath: undefined });
+  expect(Object.keys(linux.resources)).toEqual(["devices"]);
+  expect(linux.namespaces.map(({ type }) => type)).not.toContain("user");
+  expect(process.rlimits).toContainEqual({ type: "RLIMIT_NPROC", soft: DEFAULT_TEMPLATE.pids, hard: DEFAULT_TEMPLATE.pids });
 });

@@ -7,7 +7,7 @@ import type { BundleVolume } from "./filesystem/attach-volumes.ts";
 import { VOLUME_PARENTS } from "./filesystem/unrestricted-mounts.ts";
 import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
 import { seccompProfile } from "../host/isolation/seccomp.ts";
-import { idMappings, USER, type UserIds } from "./users/user-ids.ts";
+import { idMappings, type UserIds } from "./users/user-ids.ts";
 
 export interface BundleOptions {
   template: Template;
@@ -23,10 +23,12 @@ export interface BundleOptions {
   // The host's folder for the daemon's socket. Absent if the socket is in a tmpfs of the sandbox.
   control?: string | undefined;
   volumes?: readonly BundleVolume[];
-  userIds: UserIds;
-  // The path of the sandbox's user namespace. Absent if the runtime creates one.
-  userNamespace?: string | undefined;
-  cgroupsPath: string;
+  // The id of the user inside.
+  user: number;
+  // The sandbox's user namespace: the runtime has entered it before, joins the one at `path`, or creates one.
+  namespace: "entered" | { ids: UserIds; path?: string | undefined };
+  // undefined: there are no control groups, and each process has limits instead.
+  cgroupsPath: string | undefined;
   env: Record<string, string>;
   args: readonly string[];
 }
@@ -36,7 +38,7 @@ const OOM_SCORE = 200;
 
 // The config.json of the OCI runtime. This file and seccomp.ts contain all isolation of a sandbox.
 export function bundleConfig(options: BundleOptions) {
-  const { template, kind, root, userIds, userNamespace, env, args, cgroupsPath } = options;
+  const { template, kind, root, user, namespace, env, args, cgroupsPath } = options;
   const limits = readHostLimits();
   const { openFiles } = processLimits(template, limits);
   return {
@@ -45,7 +47,7 @@ export function bundleConfig(options: BundleOptions) {
     hostname: "sandbox",
     process: {
       terminal: false,
-      user: { uid: USER, gid: USER },
+      user: { uid: user, gid: user },
       args,
       cwd: "/workspace",
       env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
@@ -53,40 +55,47 @@ export function bundleConfig(options: BundleOptions) {
       noNewPrivileges: true,
       // If the host runs out of memory, the kernel kills sandboxes before the server.
       oomScoreAdj: Math.max(OOM_SCORE, limits.oomScore),
-      rlimits: kind.inheritsLimits
-        ? []
-        : [
-            { type: "RLIMIT_NOFILE", soft: openFiles, hard: openFiles },
-            { type: "RLIMIT_CORE", soft: 0, hard: 0 },
-          ],
+      rlimits: [
+        ...(kind.inheritsLimits ? [] : [rlimit("NOFILE", openFiles), rlimit("CORE", 0)]),
+        ...(cgroupsPath === undefined ? limitsWithoutGroup(template) : []),
+      ],
     },
     mounts: mountsOf(options),
     linux: {
       namespaces: [
         ...["pid", "network", "ipc", "uts", "mount", "cgroup"].map((type) => ({ type })),
-        { type: "user", ...(userNamespace === undefined ? {} : { path: userNamespace }) },
+        ...(namespace === "entered" ? [] : [{ type: "user", ...(namespace.path === undefined ? {} : { path: namespace.path }) }]),
       ],
       // No other user of the host has these ids, so even a program that escapes owns nothing there.
-      uidMappings: idMappings(userIds),
-      gidMappings: idMappings(userIds),
-      cgroupsPath,
+      ...(namespace === "entered" ? {} : { uidMappings: idMappings(namespace.ids), gidMappings: idMappings(namespace.ids) }),
+      ...(cgroupsPath === undefined ? {} : { cgroupsPath }),
       rootfsPropagation: "private",
       resources: {
         devices: [{ allow: false, access: "rwm" }],
-        memory: { limit: template.memoryMb * MiB, swap: template.memoryMb * MiB },
-        cpu: {
-          quota: cpuQuotaUs(template.cpus),
-          period: CPU_PERIOD_US,
-          shares: cpuShares(template.cpus),
-        },
-        pids: { limit: template.pids },
+        ...(cgroupsPath === undefined ? {} : groupLimits(template)),
       },
-      seccomp: seccompProfile(kind),
+      seccomp: seccompProfile({ ...kind, keepsOwners: user === 0 }),
       maskedPaths: MASKED,
       readonlyPaths: ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"],
     },
   };
 }
+
+const groupLimits = ({ memoryMb, cpus, pids }: Template) => ({
+  memory: { limit: memoryMb * MiB, swap: memoryMb * MiB },
+  cpu: { quota: cpuQuotaUs(cpus), period: CPU_PERIOD_US, shares: cpuShares(cpus) },
+  pids: { limit: pids },
+});
+
+// The kernel counts processes per user and user namespace, so that limit is the sandbox's. The others are for each process and file;
+// the driver watches their sums (processes/usage-watch.ts), and reads the limits of the sandbox from its first process.
+const limitsWithoutGroup = ({ memoryMb, diskMb, pids }: Template) => [
+  rlimit("NPROC", pids),
+  rlimit("DATA", memoryMb * MiB),
+  rlimit("FSIZE", diskMb * MiB),
+];
+
+const rlimit = (name: string, value: number) => ({ type: `RLIMIT_${name}`, soft: value, hard: value });
 
 const MASKED = [
   // Information about the kernel and about other users of the machine.
@@ -98,7 +107,7 @@ const MASKED = [
 const HIDDEN = ["/usr/etc", "/usr/local/etc", "/usr/src", "/usr/local/src"];
 
 function mountsOf(options: BundleOptions) {
-  const { template, kind, rootEntries = [], workspace, home, runtimeDir, egress, control, volumes = [] } = options;
+  const { template, kind, user, rootEntries = [], workspace, home, runtimeDir, egress, control, volumes = [] } = options;
   const tmpfs = (destination: string, ...options: string[]) => ({
     destination,
     type: "tmpfs",
@@ -127,9 +136,10 @@ function mountsOf(options: BundleOptions) {
     },
     tmpfs("/dev/shm", "mode=1777", "size=64m", "noexec"),
     tmpfs("/tmp", "mode=1777", `size=${template.tmpMb}m`, `nr_inodes=${template.tmpMb * 256}`),
-    // The daemon's socket is in memory, so that the daemon starts even if the disk is full.
+    // The daemon's socket is in memory, so that the daemon starts even if the disk is full. A server without root has to enter the
+    // folder as a user that the sandbox does not know.
     control === undefined
-      ? tmpfs("/run/berth", "mode=700", `uid=${USER}`, `gid=${USER}`, "size=64k", "nr_inodes=16", "noexec")
+      ? tmpfs("/run/berth", "mode=755", `uid=${user}`, `gid=${user}`, "size=64k", "nr_inodes=16", "noexec")
       : bind("/run/berth", control, "noexec"),
     ...(template.root === undefined ? [bind("/usr", "/usr", "ro"), ...HIDDEN.filter(isFolder).map(empty)] : []),
     bind("/opt/berth", runtimeDir, "ro"),

@@ -8,16 +8,17 @@ import { awaitDaemon } from "../daemon-health.ts";
 import type { SandboxCondition, SandboxSpec, SandboxStats, TakenSnapshot } from "../driver.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { createDiskSnapshots } from "../host/disks/disk-snapshots.ts";
-import { createNamedVolumes, type NamedVolumes } from "../host/named-volumes/named-volumes.ts";
+import type { NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import { createSandboxDisks } from "../host/disks/sandbox-disks.ts";
 import { makeFolder } from "../../bounded-io/make-folder.ts";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
-import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
 import { createCpuPriorities } from "./cgroups/cpu-priorities.ts";
 import { closeControlFolder, controlFolderOf } from "./filesystem/control-folder.ts";
 import { createRemovals } from "./filesystem/removals.ts";
 import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
 import { launchContainer, pidFileOf, socketBufferBytes } from "./launch.ts";
+import type { Privileges } from "./privileges/privileges.ts";
+import type { OnExceeded } from "./processes/usage-watch.ts";
 import { kindOf } from "./runtime/runtime-kinds.ts";
 import { createRuntime } from "./runtime/runtime.ts";
 import { createUserIds } from "./users/user-ids.ts";
@@ -74,17 +75,21 @@ export interface ContainersOptions {
   diskReserveMib: number;
   startTimeoutMs: number;
   stopTimeoutMs: number;
+  privileges: Privileges;
   onRemovalError(id: string, error: unknown): void;
+  onExceeded: OnExceeded;
 }
 
 export function createContainers(options: ContainersOptions): Containers {
-  const { dataDir, runtimeDir, rootsDir, startTimeoutMs, stopTimeoutMs } = options;
+  const { dataDir, runtimeDir, rootsDir, privileges, startTimeoutMs, stopTimeoutMs } = options;
   const sandboxesDir = join(dataDir, "sandboxes");
-  const cgroups = openCgroups(cgroupPrefix(dataDir));
-  const runtime = createRuntime(options.runtime, join(dataDir, "containers"), startTimeoutMs);
+  const stateDir = join(dataDir, "containers");
+  const cgroups = privileges.openGroups({ dataDir, stateDir, onExceeded: options.onExceeded });
+  const runtime = createRuntime(options.runtime, stateDir, startTimeoutMs);
   const kind = kindOf(options.runtime);
-  const disks = createSandboxDisks({ bounded: options.boundDisks });
-  const namedVolumes = createNamedVolumes({ folder: join(dataDir, "volumes"), bounded: options.boundDisks });
+  const { files } = privileges;
+  const disks = createSandboxDisks({ bounded: options.boundDisks, files });
+  const namedVolumes = privileges.openVolumes({ dataDir, bounded: options.boundDisks });
   const { diskWriteLimitMib } = options;
   const launchDeps = {
     runtime,
@@ -93,19 +98,20 @@ export function createContainers(options: ContainersOptions): Containers {
     disks,
     namedVolumes,
     diskWriteLimitMib,
-    userIds: createUserIds(sandboxesDir),
+    userIds: createUserIds(sandboxesDir, privileges.ids),
+    privileges,
     rootsDir,
     runtimeDir,
   };
-  const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError });
+  const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError, files });
   const priorities = createCpuPriorities({ cgroups, list: listFolders });
-  const snapshots = createDiskSnapshots({ dataDir, disks, diskReserveMib: options.diskReserveMib });
+  const snapshots = createDiskSnapshots({ dataDir, disks, files, diskReserveMib: options.diskReserveMib });
   // Frozen for a snapshot, and about to run again.
   const copying = new Set<SandboxId>();
 
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
   const egressOf = (id: SandboxId) => join(dataDir, "egress", id);
-  const isAlive = (id: SandboxId) => cgroups.pids(id).length > 0;
+  const isAlive = (id: SandboxId) => cgroups.isAlive(id);
 
   function listFolders(): string[] {
     return existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
@@ -121,11 +127,8 @@ export function createContainers(options: ContainersOptions): Containers {
   // The process id, on the host, of the container's first process. undefined if it has ended.
   function initPidOf(id: SandboxId): number | undefined {
     const pid = Number(readFileIfReadable(pidFileOf(folderOf(id))));
-    return pid > 0 && isMember(pid, id) ? pid : undefined;
+    return pid > 0 && cgroups.has(id, pid) ? pid : undefined;
   }
-
-  // A process id may be reused by a process outside the sandbox, but membership in its control group cannot be.
-  const isMember = (pid: number, id: SandboxId) => cgroups.pids(id).includes(pid);
 
   // Removes a container, running or not, and everything that an earlier removal left. The files stay.
   async function removeContainer(id: SandboxId): Promise<void> {
@@ -165,7 +168,7 @@ export function createContainers(options: ContainersOptions): Containers {
   async function dial(id: SandboxId, signal: AbortSignal): Promise<Socket> {
     const pid = initPidOf(id);
     if (pid === undefined) throw new AppError("sandbox_unreachable", { cause: new Error("the sandbox does not run") });
-    return await dialSocketFile(join(socketFolderOf(id, pid), DAEMON_SOCKET), signal, () => isMember(pid, id));
+    return await dialSocketFile(join(socketFolderOf(id, pid), DAEMON_SOCKET), signal, () => cgroups.has(id, pid));
   }
 
   // In the sandbox's own view of its files if the host has one, so that the socket is in no folder of the host. The sandbox cannot
@@ -258,7 +261,10 @@ export function createContainers(options: ContainersOptions): Containers {
     updateCpuPriorities: () => priorities.update(),
     dial,
     namedVolumes,
-    [Symbol.asyncDispose]: () => removals[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await removals[Symbol.asyncDispose]();
+      await cgroups[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -15,8 +15,8 @@ import { attachVolumes } from "./filesystem/attach-volumes.ts";
 import { privateMountPaths } from "./runtime/private-mounts.ts";
 import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import type { UserIds } from "./users/user-ids.ts";
-import { openUserNamespace } from "./users/user-namespace.ts";
+import type { Privileges } from "./privileges/privileges.ts";
+import type { AssignedIds } from "./users/user-ids.ts";
 
 export interface LaunchDeps {
   runtime: Runtime;
@@ -26,7 +26,8 @@ export interface LaunchDeps {
   namedVolumes: NamedVolumes;
   // MiB a second; 0 for no limit.
   diskWriteLimitMib: number;
-  userIds: { of(folder: string): UserIds };
+  userIds: AssignedIds;
+  privileges: Privileges;
   rootsDir: string;
   runtimeDir: string;
 }
@@ -59,16 +60,16 @@ export const pidFileOf = (folder: string) => join(folder, "init.pid");
 // Opens the sandbox's disk, writes its bundle, and starts the container. Resolves when the container runs, which is before its
 // daemon answers.
 export async function launchContainer(
-  { runtime, kind, cgroups, disks, namedVolumes, diskWriteLimitMib, userIds, rootsDir, runtimeDir }: LaunchDeps,
+  { runtime, kind, cgroups, disks, namedVolumes, diskWriteLimitMib, userIds, privileges, rootsDir, runtimeDir }: LaunchDeps,
   { id, template, tokenHash, volumes: mounted = [] }: SandboxSpec,
   { folder, egress, create }: LaunchFolders,
   signal: AbortSignal,
 ): Promise<void> {
-  const ids = userIds.of(folder);
+  const ids = userIds.of(folder, { sharesFiles: mounted.length > 0 });
   const [disk, namespace] = await Promise.allSettled([
     disks.open(folder, { ...(create && { create: { diskMb: template.diskMb, ...create } }), owner: ids.user, signal }),
     // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
-    kind.opaque && mounted.length === 0 ? undefined : openUserNamespace(ids, signal),
+    kind.opaque && mounted.length === 0 ? undefined : privileges.openUserNamespace(ids, signal),
   ]);
   await using userNamespace = namespace.status === "fulfilled" ? namespace.value : undefined;
   if (disk.status === "rejected") throw disk.reason;
@@ -77,7 +78,7 @@ export async function launchContainer(
   const attached = await attachVolumes(
     namedVolumes,
     mounted,
-    { folder, home, owner: ids.user, userNamespace: userNamespace?.path },
+    { folder, home, owner: ids.user, userNamespace: userNamespace?.path, files: privileges.files },
     signal,
   );
   const folders = { workspace, home, runtimeDir, egress, ...attached.sources };
@@ -85,11 +86,11 @@ export async function launchContainer(
   const config = bundleConfig({
     template,
     kind,
-    ...rootOf(template, kind, rootsDir),
+    ...rootOf(template, kind, { rootsDir, user: privileges.user }),
     ...(privateMounts ? privateMountPaths(privateMounts) : folders),
     volumes: attached.mounts(privateMounts ? privateMountPaths(attached.sources) : attached.sources),
-    userIds: ids,
-    userNamespace: kind.opaque ? undefined : userNamespace?.path,
+    user: privileges.user,
+    namespace: userNamespace?.enter ? "entered" : { ids, path: kind.opaque ? undefined : userNamespace?.path },
     cgroupsPath: cgroups.pathOf(id),
     args: ["/bin/sh", "/opt/berth/init.sh"],
     env: { ...DAEMON_ENV, BERTH_TOKEN_HASH: tokenHash },
@@ -99,15 +100,24 @@ export async function launchContainer(
   const devices = [disks.deviceOf(folder), ...namedVolumes.devicesIn(folder)].filter((device) => device !== undefined);
   const bypasses = Promise.all(devices.map(bypassPageCache));
   try {
-    await runtime.start(id, { bundle: folder, pidFile: pidFileOf(folder), limits: processLimits(template), privateMounts }, signal);
+    const enter = userNamespace?.enter;
+    await runtime.start(
+      id,
+      { bundle: folder, pidFile: pidFileOf(folder), limits: processLimits(template), privateMounts, ...(enter && { enter }) },
+      signal,
+    );
   } finally {
     await bypasses;
   }
   if (diskWriteLimitMib > 0) for (const device of devices) cgroups.limitWrites(id, device, diskWriteLimitMib * 1024 * 1024);
 }
 
-function rootOf({ root }: Template, kind: RuntimeKind, rootsDir: string): { root: string; rootEntries?: string[] } {
-  if (root === undefined) return { root: prepareHostRoot(rootsDir) };
+function rootOf(
+  { root }: Template,
+  kind: RuntimeKind,
+  { rootsDir, user }: { rootsDir: string; user: number },
+): { root: string; rootEntries?: string[] } {
+  if (root === undefined) return { root: prepareHostRoot(rootsDir, user) };
   const { path, entries } = prepareTemplateRoot(rootsDir, root);
   return kind.opaque ? { root } : { root: path, rootEntries: entries };
 }

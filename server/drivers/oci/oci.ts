@@ -10,7 +10,7 @@ import { daemonBuild } from "../host/daemon-build.ts";
 import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
 import { createContainers } from "./containers.ts";
-import { ROOTS_DIR } from "./probe.ts";
+import { asRoot, ROOTS_OF_ROOT, type Privileges } from "./privileges/privileges.ts";
 import { createOrphanedCommands } from "./runtime/orphaned-commands.ts";
 
 export interface OciDriverOptions {
@@ -26,7 +26,9 @@ export interface OciDriverOptions {
   diskWriteLimitMib?: number;
   // MiB that a copy of files leaves free.
   diskReserveMib?: number;
-  // Where the root folders that sandboxes share are. Every user of this machine must be able to reach it.
+  // Absent: those of root.
+  openPrivileges?: (dataDir: string) => Privileges;
+  // Overrides where the root folders that sandboxes share are.
   rootsDir?: string;
   startTimeoutMs?: number;
   stopTimeoutMs?: number;
@@ -40,10 +42,12 @@ const CPU_PRIORITIES_MS = 250;
 // the data folder and in control groups, where the next server finds it.
 export function createOciDriver(options: OciDriverOptions): Driver {
   const { runtimeDir, log, runtime, boundDisks, diskWriteLimitMib = 0, diskReserveMib = 0 } = options;
-  const { rootsDir = ROOTS_DIR, startTimeoutMs = 30_000, stopTimeoutMs = 5_000, clock = systemClock } = options;
+  const { openPrivileges = () => asRoot, startTimeoutMs = 30_000, stopTimeoutMs = 5_000, clock = systemClock } = options;
   mkdirSync(options.dataDir, { recursive: true });
-  if (rootsDir === ROOTS_DIR) makeFolder(dirname(ROOTS_DIR), 0o755);
   const dataDir = realpathSync(options.dataDir);
+  const privileges = openPrivileges(dataDir);
+  const { rootsDir = privileges.rootsDir } = options;
+  if (rootsDir === ROOTS_OF_ROOT) makeFolder(dirname(ROOTS_OF_ROOT), 0o755);
   const containers = createContainers({
     dataDir,
     runtimeDir,
@@ -54,6 +58,8 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     diskReserveMib,
     startTimeoutMs,
     stopTimeoutMs,
+    privileges,
+    onExceeded: (id, exceeded) => log.warn("sandbox.limit_exceeded", { sandboxId: id, ...exceeded }),
     // `list` reports the sandbox until a repeated destroy has removed the rest.
     onRemovalError: (id, error) => log.warn("sandbox.removal_failed", { sandboxId: id, error: String(error) }),
   });
@@ -164,16 +170,19 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       flush: (id, signal) => withDriverErrors(signal, () => containers.flush(id, signal)),
     }),
     stats: async (id) => containers.stats(id),
-    liveLimits: {
-      change: (id, limits, signal) => operation(id, signal, async () => containers.changeLimits(id, limits)),
-      heldMemoryBytes: async (id) => containers.heldMemoryBytes(id),
-    },
+    ...(privileges === asRoot && {
+      liveLimits: {
+        change: (id, limits, signal) => operation(id, signal, async () => containers.changeLimits(id, limits)),
+        heldMemoryBytes: async (id) => containers.heldMemoryBytes(id),
+      },
+    }),
     volumes: containers.namedVolumes,
     dial: containers.dial,
     // Sandboxes outlive the server, but the remains of destroyed ones should not.
     async [Symbol.asyncDispose]() {
       await priorities[Symbol.asyncDispose]();
       await containers[Symbol.asyncDispose]();
+      await privileges[Symbol.asyncDispose]();
     },
   };
 }

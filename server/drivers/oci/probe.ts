@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, s
 import { tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
+import { findSubIds } from "../host/rootless/sub-ids.ts";
 import { PLAIN_PATH, run } from "../host/run.ts";
 import { bundleConfig } from "./bundle.ts";
-import { openCgroups } from "./cgroups/cgroups.ts";
 import { processLimits } from "../host/isolation/host-limits.ts";
 import { prepareHostRoot } from "./filesystem/root.ts";
 import { kindOf, RUNTIME_NAMES, type RuntimeName } from "./runtime/runtime-kinds.ts";
@@ -13,15 +14,15 @@ import { commandLine } from "./runtime/runtime.ts";
 import { FILTERED_ARCHITECTURES } from "../host/isolation/seccomp.ts";
 import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
 import { privateMountPaths } from "./runtime/private-mounts.ts";
-import { pickUserIds } from "./users/user-ids.ts";
-import { openUserNamespace } from "./users/user-namespace.ts";
+import { asRoot, ROOTS_OF_ROOT, type Privileges } from "./privileges/privileges.ts";
+import { asOrdinaryUser, worksWithoutRoot } from "./privileges/ordinary-user.ts";
+import { USER } from "./users/user-ids.ts";
 import { probeDisks } from "../host/disks/sandbox-disks.ts";
 
 export type OciProbe = { usable: false; reason: string } | { usable: true; reason: string; runtime: string; boundDisks: boolean };
 
 export type OciRuntime = "auto" | RuntimeName;
 
-export const ROOTS_DIR = "/run/berth/roots";
 // Caches a successful probe until the machine restarts, so that the next server starts faster.
 const CACHE_FILE = "/run/berth/probe.json";
 const cached = new Map<string, Promise<OciProbe>>();
@@ -40,30 +41,78 @@ async function probe(wanted: OciRuntime): Promise<OciProbe> {
   if (process.platform !== "linux") return { usable: false, reason: "OCI containers need Linux." };
   if (!FILTERED_ARCHITECTURES.includes(process.arch))
     return { usable: false, reason: `The system call filter supports ${FILTERED_ARCHITECTURES.join(" and ")}, not ${process.arch}.` };
-  if (process.getuid?.() !== 0) return { usable: false, reason: "OCI containers need the server to run as root." };
-  const names = wanted === "auto" ? RUNTIME_NAMES : [wanted];
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot) return { usable: false, reason: "OCI containers need the server to run as root." };
+  const names = (wanted === "auto" ? RUNTIME_NAMES : [wanted]).filter((name) => isRoot || worksWithoutRoot(name));
+  if (names.length === 0) return { usable: false, reason: `${wanted} needs the server to run as root; runc does not.` };
   const found = names.map(findProgram).filter((path) => path !== undefined);
   if (found.length === 0) return { usable: false, reason: `Not installed: ${names.join(", ")} (apt install ${names[0]}).` };
+  return await (isRoot ? probeAsRoot(found) : probeWithoutRoot(found));
+}
+
+async function probeAsRoot(found: readonly string[]): Promise<OciProbe> {
   const conditions = describeConditions(found);
   const previous = readCache(conditions);
   if (previous) return previous;
-  const failures: string[] = [];
+  return await withScratch(async (scratch) => {
+    const tried = await tryRuntimes(found, scratch, asRoot);
+    if (!tried.runtime) return { usable: false, reason: `No container could be started (${tried.failures}).` };
+    const disks = await probeDisks(join(scratch, "disk"));
+    const reason = `${tried.runtime} runs containers here; ${disks.reason}.`;
+    return writeCache(conditions, { usable: true, runtime: tried.runtime, boundDisks: disks.bounded, reason });
+  });
+}
+
+function probeWithoutRoot(found: readonly string[]): Promise<OciProbe> {
+  return withScratch(async (scratch) => {
+    const subIds = findSubIds();
+    await using privileges = asOrdinaryUser(scratch, subIds);
+    const tried = await tryRuntimes(found, scratch, privileges);
+    if (!tried.runtime)
+      return { usable: false, reason: `No container could be started without root (${tried.failures}).${namespacesHint()}` };
+    const users =
+      "ids" in subIds ? "each sandbox has its own user id" : `all sandboxes have the user id of this server, because ${subIds.missing}`;
+    const limits = "processes are limited, memory and disk are watched, processor time has no limit";
+    return {
+      usable: true,
+      runtime: tried.runtime,
+      boundDisks: false,
+      reason: `${tried.runtime} runs containers here without root; ${users}; ${limits}.`,
+    };
+  });
+}
+
+// Distributions can turn off what an ordinary user needs.
+function namespacesHint(): string {
+  const isOff = (setting: string, value: string) => readFileIfReadable(`/proc/sys/${setting}`)?.trim() === value;
+  if (isOff("kernel/unprivileged_userns_clone", "0")) return " Root can allow it with `sysctl kernel.unprivileged_userns_clone=1`.";
+  if (isOff("kernel/apparmor_restrict_unprivileged_userns", "1"))
+    return " Root can allow it with `sysctl kernel.apparmor_restrict_unprivileged_userns=0`.";
+  return "";
+}
+
+async function withScratch(work: (scratch: string) => Promise<OciProbe>): Promise<OciProbe> {
   const scratch = mkdtempSync(join(tmpdir(), "berth-probe-"));
   try {
-    for (const runtime of found) {
-      const failure = await tryRuntime(runtime, scratch);
-      if (failure !== undefined) {
-        failures.push(`${runtime}: ${failure}`);
-        continue;
-      }
-      const disks = await probeDisks(join(scratch, "disk"));
-      const reason = `${runtime} runs containers here; ${disks.reason}.`;
-      return writeCache(conditions, { usable: true, runtime, boundDisks: disks.bounded, reason });
-    }
-    return { usable: false, reason: `No container could be started (${failures.join("; ")}).` };
+    return await work(scratch);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+// The first runtime that works, or why each of them does not.
+async function tryRuntimes(
+  found: readonly string[],
+  scratch: string,
+  privileges: Privileges,
+): Promise<{ runtime?: string; failures: string }> {
+  const failures: string[] = [];
+  for (const runtime of found) {
+    const failure = await tryRuntime(runtime, scratch, privileges);
+    if (failure === undefined) return { runtime, failures: "" };
+    failures.push(`${runtime}: ${failure}`);
+  }
+  return { failures: failures.join("; ") };
 }
 
 // Everything that the result depends on: the boot of the machine, the runtimes, and the settings of a sandbox.
@@ -71,7 +120,7 @@ function describeConditions(runtimes: readonly string[]): string {
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const settings = runtimes.map((path) => {
     const kind = kindOf(path);
-    return JSON.stringify([path, statSync(path).mtimeMs, kind, bundleConfig({ ...SAMPLE, kind, root: ROOTS_DIR })]);
+    return JSON.stringify([path, statSync(path).mtimeMs, kind, bundleConfig({ ...SAMPLE, kind, root: ROOTS_OF_ROOT })]);
   });
   return createHash("sha256")
     .update([boot, ...settings].join("\n"))
@@ -101,16 +150,18 @@ const SAMPLE = {
   home: "home",
   runtimeDir: "runtime",
   egress: "egress",
-  userIds: { root: 1, user: 2 },
+  user: USER,
+  namespace: { ids: { root: 1, user: 2 } },
   cgroupsPath: "probe",
   env: { PATH: PLAIN_PATH },
   args: ["/bin/cat", "/proc/self/mountinfo"],
 };
 
 // Runs a container to its end. Returns the reason if that fails.
-async function tryRuntime(runtime: string, scratch: string): Promise<string | undefined> {
+async function tryRuntime(runtime: string, scratch: string, privileges: Privileges): Promise<string | undefined> {
   const id = `probe-${process.pid}`;
-  const cgroups = openCgroups("berth-probe");
+  const stateDir = join(scratch, "state");
+  await using cgroups = privileges.openGroups({ dataDir: scratch, stateDir, onExceeded() {} });
   const folder = (name: string) => {
     mkdirSync(join(scratch, name), { recursive: true });
     return join(scratch, name);
@@ -124,24 +175,25 @@ async function tryRuntime(runtime: string, scratch: string): Promise<string | un
       egress: folder(SAMPLE.egress),
     };
     const privateMounts = kind.opaque ? { ...folders, control: folder("control") } : undefined;
-    const userIds = pickUserIds(new Set());
+    const userIds = privileges.ids.idsOf(privileges.ids.pick(new Set(), { sharesFiles: false }));
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    await using userNamespace = kind.opaque ? undefined : await openUserNamespace(userIds, signal);
+    await using userNamespace = kind.opaque ? undefined : await privileges.openUserNamespace(userIds, signal);
     const config = bundleConfig({
       ...SAMPLE,
       kind,
-      root: prepareHostRoot(ROOTS_DIR),
+      root: prepareHostRoot(privileges.rootsDir, privileges.user),
       ...(privateMounts ? privateMountPaths(privateMounts) : folders),
-      userIds,
-      userNamespace: userNamespace?.path,
+      user: privileges.user,
+      namespace: userNamespace?.enter ? "entered" : { ids: userIds, path: userNamespace?.path },
       cgroupsPath: cgroups.pathOf(id),
     });
     // The user of the sandbox does not own the workspace of the probe, so start in the root folder.
     config.process.cwd = "/";
     writeFileSync(join(scratch, "config.json"), JSON.stringify(config));
-    const args = ["--root", join(scratch, "state"), ...kind.flags, "run", "--bundle", scratch, id];
+    const args = ["--root", stateDir, ...kind.flags, "run", "--bundle", scratch, id];
     const limits = processLimits(SAMPLE.template);
-    const { code, output } = await run(...commandLine(runtime, args, { limits, privateMounts }), { signal });
+    const enter = userNamespace?.enter;
+    const { code, output } = await run(...commandLine(runtime, args, { limits, privateMounts, ...(enter && { enter }) }), { signal });
     const unrestricted = kind.opaque ? [] : findUnrestrictedMounts(output);
     if (unrestricted.length > 0) return unrestrictedMountsError(unrestricted);
     if (code === 0) return undefined;

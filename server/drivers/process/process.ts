@@ -16,9 +16,9 @@ import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/pr
 import { mustRun, PLAIN_PATH } from "../host/run.ts";
 import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { createLinkedVolumes } from "./linked-volumes.ts";
-import { cpuMsOf, memoryOf } from "./process-usage.ts";
+import { cpuMsOf, memoryOf } from "../host/process-usage.ts";
 import { OTHER_MACHINE, snapshotFlags } from "./snapshot-flags.ts";
-import { awaitEnd, freezeAll, killAll, signalAll } from "./signals.ts";
+import { awaitEnd, freezeAll, killAll, signalAll } from "../host/signals.ts";
 
 export interface ProcessDriverOptions {
   dataDir: string;

@@ -6,6 +6,7 @@ import type { TakenSnapshot } from "../../driver.ts";
 import { endWatch, watchBlockWrites } from "./block-writes.ts";
 import { copyImage, type Hold } from "./copy-image.ts";
 import { createFolderSnapshots } from "./folder-snapshots.ts";
+import type { FileRunner } from "../file-runner.ts";
 import { isMounted } from "../mounts.ts";
 import type { SandboxDisks } from "./sandbox-disks.ts";
 
@@ -22,12 +23,13 @@ export interface DiskSnapshots {
 export interface DiskSnapshotsDeps {
   dataDir: string;
   disks: Pick<SandboxDisks, "deviceOf" | "usedBytes">;
+  files?: FileRunner;
   // The space that a copy has to leave free.
   diskReserveMib: number;
 }
 
-export function createDiskSnapshots({ dataDir, disks, diskReserveMib }: DiskSnapshotsDeps): DiskSnapshots {
-  const snapshots = createFolderSnapshots(dataDir);
+export function createDiskSnapshots({ dataDir, disks, files, diskReserveMib }: DiskSnapshotsDeps): DiskSnapshots {
+  const snapshots = createFolderSnapshots(dataDir, files);
 
   function checkFreeSpace(bytes: number): void {
     const { spareBytes, reserveBytes } = readDiskSpace(dataDir, diskReserveMib);

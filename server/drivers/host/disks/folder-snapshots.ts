@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { isSnapshotId, type SnapshotId } from "@berth/contract";
+import { plainRunner, type FileRunner } from "../file-runner.ts";
 import { mustRun } from "../run.ts";
 
 // Snapshots of plain files and folders on this machine, each in a folder of its own. A copy gets its final name when it is complete
@@ -25,13 +26,13 @@ export interface FolderSnapshots {
 const DRAFT = ".new";
 const COPY_TIMEOUT_MS = 10 * 60_000;
 
-export function createFolderSnapshots(dataDir: string): FolderSnapshots {
+export function createFolderSnapshots(dataDir: string, files: FileRunner = plainRunner): FolderSnapshots {
   const parent = join(dataDir, "snapshots");
   const folderOf = (id: SnapshotId) => join(parent, id);
   const draftOf = (id: SnapshotId) => `${folderOf(id)}${DRAFT}`;
 
   async function draft(id: SnapshotId): Promise<string> {
-    await mustRun("rm", ["-rf", "--one-file-system", "--", draftOf(id)]);
+    await files.run("rm", ["-rf", "--one-file-system", "--", draftOf(id)]);
     await mkdir(draftOf(id), { recursive: true, mode: 0o700 });
     return draftOf(id);
   }
@@ -42,25 +43,25 @@ export function createFolderSnapshots(dataDir: string): FolderSnapshots {
     draft,
 
     async take(id, folder, names, signal) {
-      await copyEntries(folder, names, await draft(id), signal);
+      await copyEntries(files, { from: folder, names, to: await draft(id) }, signal);
     },
 
     async complete(id, signal) {
       await flush(draftOf(id), signal);
       await rename(draftOf(id), folderOf(id));
       await mustRun("sync", [parent], { signal });
-      return sizeOf(folderOf(id), signal);
+      return sizeOf(files, folderOf(id), signal);
     },
 
-    size: (id, signal) => sizeOf(folderOf(id), signal),
+    size: (id, signal) => sizeOf(files, folderOf(id), signal),
 
     async restore(id, folder, signal) {
       const names = await readdir(folderOf(id));
-      await copyEntries(folderOf(id), names, folder, signal);
+      await copyEntries(files, { from: folderOf(id), names, to: folder }, signal);
     },
 
     async remove(id) {
-      await mustRun("rm", ["-rf", "--one-file-system", "--", folderOf(id), draftOf(id)], { timeoutMs: COPY_TIMEOUT_MS });
+      await files.run("rm", ["-rf", "--one-file-system", "--", folderOf(id), draftOf(id)], { timeoutMs: COPY_TIMEOUT_MS });
     },
 
     async list() {
@@ -78,12 +79,18 @@ async function flush(folder: string, signal: AbortSignal): Promise<void> {
   await mustRun("sync", args, { signal, timeoutMs: COPY_TIMEOUT_MS });
 }
 
-async function sizeOf(folder: string, signal: AbortSignal): Promise<number> {
-  return Number.parseInt(await mustRun("du", ["-sx", "--block-size=1", "--", folder], { signal }), 10);
+async function sizeOf(files: FileRunner, folder: string, signal: AbortSignal): Promise<number> {
+  return Number.parseInt(await files.run("du", ["-sx", "--block-size=1", "--", folder], { signal }), 10);
+}
+
+interface Copy {
+  from: string;
+  names: readonly string[];
+  to: string;
 }
 
 // `cp` shares the blocks of the files if the file system can, and leaves holes where they are.
-export async function copyEntries(from: string, names: readonly string[], to: string, signal: AbortSignal): Promise<void> {
+export async function copyEntries(files: FileRunner, { from, names, to }: Copy, signal: AbortSignal): Promise<void> {
   const paths = names.map((name) => join(from, name));
-  await mustRun("cp", ["-a", "--reflink=auto", "--sparse=auto", "--", ...paths, to], { signal, timeoutMs: COPY_TIMEOUT_MS });
+  await files.run("cp", ["-a", "--reflink=auto", "--sparse=auto", "--", ...paths, to], { signal, timeoutMs: COPY_TIMEOUT_MS });
 }

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import { plainRunner, type FileRunner } from "../file-runner.ts";
 import { findMounts, isMounted, readMountPoints, readOnlyMountPoints, unmount } from "../mounts.ts";
 import { mustRun, run } from "../run.ts";
 import { giveFiles, isRestoring, restoreDisk } from "./restore-disk.ts";
@@ -49,7 +50,12 @@ const RELEASE_TIMEOUT_MS = 5_000;
 const FLUSH_TIMEOUT_MS = 10 * 60_000;
 const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
 
-export function createSandboxDisks({ bounded }: { bounded: boolean }): SandboxDisks {
+export interface SandboxDisksOptions {
+  bounded: boolean;
+  files?: FileRunner;
+}
+
+export function createSandboxDisks({ bounded, files = plainRunner }: SandboxDisksOptions): SandboxDisks {
   function failedAmong(folders: readonly string[]): Set<string> {
     const points = readOnlyMountPoints();
     return new Set(folders.filter((folder) => points.has(join(folder, "volume"))));
@@ -61,16 +67,12 @@ export function createSandboxDisks({ bounded }: { bounded: boolean }): SandboxDi
       const isNew = !hasDisk(folder);
       if (isNew && !create) throw new AppError("disk_missing");
       mkdirSync(join(folder, "volume"), { recursive: true });
-      if (isNew && create?.source) await restoreDisk(folder, create.source(), signal);
+      if (isNew && create?.source) await restoreDisk(files, folder, create.source(), signal);
       const mountPoint = await openDisk(folder, { bounded, diskMb: create?.diskMb ?? 0, signal });
       const disk = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
-      if (isRestoring(folder)) await giveFiles(folder, [disk.workspace, disk.home], owner, signal);
-      for (const path of [disk.workspace, disk.home]) {
-        mkdirSync(path, { recursive: true });
-        chownSync(path, owner, owner);
-        // The user may have changed the mode. A sandbox that cannot enter its workspace cannot start.
-        chmodSync(path, 0o700);
-      }
+      const paths = [disk.workspace, disk.home];
+      if (isRestoring(folder)) await giveFiles(files, folder, { paths, owner }, signal);
+      await prepareFolders(files, paths, owner, signal);
       return disk;
     },
     failedAmong,
@@ -103,6 +105,20 @@ export function createSandboxDisks({ bounded }: { bounded: boolean }): SandboxDi
       if (device !== undefined) await untilReleased(device, image);
     },
   };
+}
+
+// Creates the folders if they do not exist. The user may have changed the mode: a sandbox that cannot enter its workspace cannot start.
+async function prepareFolders(files: FileRunner, paths: readonly string[], owner: number, signal: AbortSignal): Promise<void> {
+  if (!files.direct) {
+    const id = String(files.idOf(owner));
+    await files.run("install", ["--directory", "--mode=700", `--owner=${id}`, `--group=${id}`, "--", ...paths], { signal });
+    return;
+  }
+  for (const path of paths) {
+    mkdirSync(path, { recursive: true });
+    chownSync(path, owner, owner);
+    chmodSync(path, 0o700);
+  }
 }
 
 // Mounts the image in `folder`, which is created on first use, and returns its mount point. Without loop devices that is a plain folder.

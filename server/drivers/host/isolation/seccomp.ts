@@ -66,7 +66,7 @@ export const FILTERED_ARCHITECTURES = Object.keys(TABLES);
 
 // The profile in the format of the OCI runtime specification, which Docker accepts as well. Without `honoursErrno`, it contains
 // only rules that deny with EPERM.
-export function seccompProfile({ honoursErrno }: { honoursErrno: boolean }, architecture: NodeJS.Architecture = process.arch) {
+export function seccompProfile({ honoursErrno, keepsOwners = false }: FilterOptions, architecture: NodeJS.Architecture = process.arch) {
   const architectures = TABLES[architecture];
   if (!architectures) throw new Error(`there is no system call filter for ${architecture}`);
   return {
@@ -80,9 +80,19 @@ export function seccompProfile({ honoursErrno }: { honoursErrno: boolean }, arch
       ...INPUT_INJECTION_REQUESTS.map((request) => refuse(["ioctl"], EPERM, isNumber(1, request))),
       ...ATTACH_OPTIONS.map((option) => refuse(["setsockopt"], EPERM, isNumber(1, SOL_SOCKET), isNumber(2, option))),
       ...(honoursErrno ? WITH_OTHER_ERRORS : []),
+      ...(keepsOwners ? [{ names: OWNER_CALLS, action: "SCMP_ACT_ERRNO", errnoRet: 0 }] : []),
     ],
   };
 }
+
+interface FilterOptions {
+  honoursErrno: boolean;
+  // The sandbox has only one user, with the number 0. Programs such as tar and npm expect that this user can give files to others, so
+  // these calls do nothing and report success.
+  keepsOwners?: boolean;
+}
+
+const OWNER_CALLS = "chown lchown fchown fchownat chown32 lchown32 fchown32".split(" ");
 
 interface Condition {
   index: number;

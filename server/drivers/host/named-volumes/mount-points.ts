@@ -1,5 +1,6 @@
 import { chownSync, lstatSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import type { FileRunner } from "../file-runner.ts";
 
 const HOME = "/home/user/";
 
@@ -17,4 +18,26 @@ export function makeMountPoint(home: string, path: string, owner: number): void 
     mkdirSync(folder, { mode: 0o755 });
     if (process.getuid?.() === 0) chownSync(folder, owner, owner);
   }
+}
+
+const SCRIPT = `set -e
+cd "$1"
+owner=$2
+shift 2
+for part; do
+  if [ -L "./$part" ] || { [ -e "./$part" ] && [ ! -d "./$part" ]; }; then mv -T -- "./$part" "./$part.moved-$(date +%s)"; fi
+  if [ ! -d "./$part" ]; then
+    mkdir -m 755 "./$part"
+    chown "$owner:$owner" "./$part"
+  fi
+  cd -P "./$part"
+done`;
+
+// The same for a server that may not enter the home itself.
+export async function makeMountPointBy(
+  files: FileRunner,
+  { home, path, owner }: { home: string; path: string; owner: number },
+): Promise<void> {
+  if (!path.startsWith(HOME)) return;
+  await files.run("sh", ["-c", SCRIPT, "sh", home, String(files.idOf(owner)), ...path.slice(HOME.length).split("/")]);
 }

@@ -23,6 +23,8 @@ export interface NamedVolumes extends DriverVolumes {
 export interface AttachOptions {
   // The user who owns the volume, on disk.
   owner: number;
+  // The host's id of the sandbox's user, if files cannot be shown with other ids. Absent: `owner`.
+  hostOwner?: number;
   // The path of the sandbox's user namespace, whose ids the volume shows. Absent if the sandbox has the ids of the host.
   userNamespace?: string | undefined;
   signal: AbortSignal;

@@ -7,10 +7,10 @@ import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { readCgroupLayout, type CgroupLimits, type CgroupStats } from "./cgroup-layouts.ts";
 
 // The control groups of our sandboxes. They are read and written directly, because each call of the OCI runtime would start
-// a process.
-export interface Cgroups {
-  // The path for the bundle. The runtime creates the group at this path in every hierarchy.
-  pathOf(id: string): string;
+// a process. An ordinary user has no control groups, but process trees instead (processes/process-groups.ts).
+export interface Cgroups extends AsyncDisposable {
+  // The path for the bundle. The runtime creates the group at this path in every hierarchy. undefined: there are no control groups.
+  pathOf(id: string): string | undefined;
   // Must be called before the start, because OCI runtimes have no such limit.
   limitSocketBuffers(id: string, bytes: number): void;
   // To be called after the start. The device must be the sandbox's own. See CgroupLayout.
@@ -20,6 +20,10 @@ export interface Cgroups {
   setLimits(id: string, limits: CgroupLimits): void;
   heldMemoryBytes(id: string): number;
   pids(id: string): number[];
+  // Whether it has any process.
+  isAlive(id: string): boolean;
+  // A process id may be reused by a process outside the sandbox, but membership cannot be.
+  has(id: string, pid: number): boolean;
   isFrozen(id: string): boolean;
   // Resolves when every process is frozen. If it fails, the group is thawed again.
   freeze(id: string, signal: AbortSignal): Promise<void>;
@@ -39,6 +43,10 @@ export interface Cgroups {
   list(): string[];
 }
 
+export interface ControlGroups extends Cgroups {
+  pathOf(id: string): string;
+}
+
 const FREEZE_TIMEOUT_MS = 5_000;
 const KILL_TIMEOUT_MS = 10_000;
 
@@ -47,7 +55,7 @@ export const cgroupPrefix = (dataDir: string): string => `berth-${createHash("sh
 
 // `prefix` distinguishes the groups of this installation from those of others. There is no common parent group, which would have
 // to be removed with the last sandbox.
-export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroups {
+export function openCgroups(prefix: string, layout = readCgroupLayout()): ControlGroups {
   const nameOf = (id: string) => `${prefix}-${id}`;
   const foldersOf = (id: string) => layout.hierarchies.map((path) => join(path, nameOf(id)));
 
@@ -70,6 +78,8 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
     setLimits: (id, limits) => layout.setLimits(nameOf(id), limits),
     heldMemoryBytes: (id) => layout.heldMemoryBytes(nameOf(id)),
     pids: (id) => layout.pids(nameOf(id)),
+    isAlive: (id) => layout.pids(nameOf(id)).length > 0,
+    has: (id, pid) => layout.pids(nameOf(id)).includes(pid),
     isFrozen: (id) => layout.frozen(nameOf(id)) !== "no",
 
     async freeze(id, signal) {
@@ -123,6 +133,8 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
       const names = layout.hierarchies.flatMap(foldersIn).filter((name) => name.startsWith(`${prefix}-`));
       return [...new Set(names.map((name) => name.slice(prefix.length + 1)))];
     },
+    // Sandboxes outlive the server.
+    async [Symbol.asyncDispose]() {},
   };
 }
 

@@ -1,6 +1,7 @@
 import type { VolumeMode } from "@berth/contract";
 import type { SandboxVolume } from "../../driver.ts";
-import { makeMountPoint } from "../../host/named-volumes/mount-points.ts";
+import type { FileRunner } from "../../host/file-runner.ts";
+import { makeMountPoint, makeMountPointBy } from "../../host/named-volumes/mount-points.ts";
 import type { NamedVolumes } from "../../host/named-volumes/named-volumes.ts";
 import { USER } from "../users/user-ids.ts";
 
@@ -26,19 +27,21 @@ export interface AttachTarget {
   // The host's id of the sandbox's user.
   owner: number;
   userNamespace: string | undefined;
+  files: FileRunner;
 }
 
 // Mounts the volumes of a sandbox on the host, from where the runtime binds them into the sandbox.
 export async function attachVolumes(
   namedVolumes: NamedVolumes,
   volumes: readonly SandboxVolume[],
-  { folder, home, owner, userNamespace }: AttachTarget,
+  { folder, home, owner, userNamespace, files }: AttachTarget,
   signal: AbortSignal,
 ): Promise<AttachedVolumes> {
   const sources: Record<string, string> = {};
   for (const [i, volume] of volumes.entries()) {
-    makeMountPoint(home, volume.path, owner);
-    sources[`volume${i}`] = await namedVolumes.attach(folder, volume, { owner: USER, userNamespace, signal });
+    if (files.direct) makeMountPoint(home, volume.path, owner);
+    else await makeMountPointBy(files, { home, path: volume.path, owner });
+    sources[`volume${i}`] = await namedVolumes.attach(folder, volume, { owner: USER, hostOwner: owner, userNamespace, signal });
   }
   return {
     sources,

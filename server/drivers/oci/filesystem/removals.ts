@@ -3,7 +3,7 @@ import { readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSemaphore } from "../../../fairness/semaphore.ts";
-import { mustRun } from "../../host/run.ts";
+import { plainRunner, type FileRunner } from "../../host/file-runner.ts";
 
 // Deletes the folders of sandboxes that have ended, in the background: releasing a volume takes longer than everything else in
 // a destroy. A folder is first renamed. If this process dies, the next one finds it under that name.
@@ -22,6 +22,7 @@ export interface RemovalsOptions {
   // Releases the mounts in the folder.
   release(folder: string): Promise<void>;
   onError(name: string, error: unknown): void;
+  files?: FileRunner;
 }
 
 // Followed by the id of the process that deletes the folder.
@@ -32,7 +33,7 @@ const DELAY_MS = 25;
 // A folder that is older was left behind, even if a process with that id runs.
 const MAX_AGE_MS = 60_000;
 
-export function createRemovals({ parent, release, onError }: RemovalsOptions): Removals {
+export function createRemovals({ parent, release, onError, files = plainRunner }: RemovalsOptions): Removals {
   const running = new Map<string, Promise<void>>();
   // With many destroys at once, each one waits until an earlier deletion has ended.
   const limit = createSemaphore({ permits: MAX_CONCURRENT });
@@ -40,7 +41,7 @@ export function createRemovals({ parent, release, onError }: RemovalsOptions): R
 
   async function remove(folder: string): Promise<void> {
     await release(folder);
-    await deleteFolder(folder);
+    await deleteFolder(files, folder);
   }
 
   async function finish(name: string): Promise<void> {
@@ -94,13 +95,13 @@ function isAtWork(folder: string, pid: number): boolean {
   return existsSync(`/proc/${pid}`) && Date.now() - renamedMs < MAX_AGE_MS;
 }
 
-async function deleteFolder(folder: string): Promise<void> {
+async function deleteFolder(files: FileRunner, folder: string): Promise<void> {
   try {
     for (const entry of await readdir(folder, { withFileTypes: true }))
       await (entry.isDirectory() ? rmdir(join(folder, entry.name)) : unlink(join(folder, entry.name)));
     await rmdir(folder);
   } catch {
     // A volume without a limit is a folder with any content. Node fails on trees that are deeper than the longest path.
-    await mustRun("rm", ["-rf", "--one-file-system", "--", folder]);
+    await files.run("rm", ["-rf", "--one-file-system", "--", folder]);
   }
 }

@@ -14,11 +14,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../../bounded-io/make-folder.ts";
+import { USER } from "../users/user-ids.ts";
 
 // Creates the root folder for templates that name none: empty mount points, the host's links into /usr, and the few files of /etc
 // that programs need. It contains no data of a sandbox, so all sandboxes share one, read-only. It is outside the data folder,
 // because the sandbox's root user, who has no rights on the host, must be able to reach it.
-export const prepareHostRoot = (parent: string): string => makeRoot(parent, planHostRoot());
+export const prepareHostRoot = (parent: string, user = USER): string => makeRoot(parent, planHostRoot(user));
 
 // Creates the root folder for templates that name a root: an empty copy of it, and the entries to mount into that copy. The runtime
 // makes only the top mount of a root read-only, not the mounts below. Entries that are mounted one by one are read-only with
@@ -40,8 +41,8 @@ export function prepareTemplateRoot(parent: string, root: string): { path: strin
   return { path, entries };
 }
 
-// Older roots may have modes that were masked.
-const LAYOUT = 2;
+// Older roots may have modes that were masked, or a folder for the daemon's socket that a server without root cannot enter.
+const LAYOUT = 3;
 
 interface RootPlan {
   modes: Record<string, number>;
@@ -101,7 +102,7 @@ const MOUNT_POINTS: Record<string, number> = {
   proc: 0o755,
   dev: 0o755,
   tmp: 0o1777,
-  "run/berth": 0o700,
+  "run/berth": 0o755,
   "run/berth-egress": 0o755,
   workspace: 0o755,
   "home/user": 0o755,
@@ -110,7 +111,7 @@ const MOUNT_POINTS: Record<string, number> = {
   data: 0o755,
 };
 
-function planHostRoot(): RootPlan {
+function planHostRoot(user: number): RootPlan {
   const hostLinks = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"]
     .filter((name) => lstatSync(join("/", name), { throwIfNoEntry: false })?.isSymbolicLink())
     .map((name) => [name, readlinkSync(join("/", name))] as const);
@@ -121,7 +122,7 @@ function planHostRoot(): RootPlan {
     modes: MOUNT_POINTS,
     folders: [...Object.keys(MOUNT_POINTS), "usr", "etc/ssl", "var", "root"],
     links: { ...Object.fromEntries(hostLinks), "var/tmp": "/tmp", "var/run": "/run", "etc/mtab": "/proc/self/mounts" },
-    files: FILES,
+    files: { ...FILES, ...accounts(user) },
     copies,
   };
 }
@@ -140,10 +141,21 @@ const COPIED = [
   "etc/os-release",
 ];
 
+// If the user has the number of root, there is no other root.
+const accounts = (user: number): Record<string, string> => {
+  const root = user === 0 ? [] : [{ line: "root:x:0:0:root:/root:/usr/sbin/nologin", group: "root:x:0:" }];
+  const all = [
+    ...root,
+    { line: `user:x:${user}:${user}:user:/home/user:/bin/bash`, group: `user:x:${user}:` },
+    { line: "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin", group: "nogroup:x:65534:" },
+  ];
+  return {
+    "etc/passwd": all.map(({ line }) => `${line}\n`).join(""),
+    "etc/group": all.map(({ group }) => `${group}\n`).join(""),
+  };
+};
+
 const FILES: Record<string, string> = {
-  "etc/passwd":
-    "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:1000:1000:user:/home/user:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-  "etc/group": "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n",
   "etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
   "etc/hostname": "sandbox\n",
   // Sandboxes have no resolver: the egress proxy resolves names.

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { run } from "../../host/run.ts";
 import type { ProcessLimits } from "../../host/isolation/host-limits.ts";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import type { UserNamespace } from "../users/user-namespace.ts";
 import { kindOf } from "./runtime-kinds.ts";
 import { withPrivateMounts } from "./private-mounts.ts";
 
@@ -25,11 +26,13 @@ interface StartOptions {
   limits: ProcessLimits;
   // Folders that the runtime sees through private-mounts.ts.
   privateMounts: Record<string, string> | undefined;
+  // See UserNamespace.
+  enter?: UserNamespace["enter"];
 }
 
 export function createRuntime(command: string, stateDir: string, timeoutMs: number): Runtime {
   return {
-    async start(id, { bundle, pidFile, limits, privateMounts }, signal) {
+    async start(id, { bundle, pidFile, ...options }, signal) {
       const logFile = join(bundle, "runtime.log");
       rmSync(logFile, { force: true });
       const args = [
@@ -49,7 +52,7 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
         id,
       ];
       // Quiet, because the container inherits the runtime's output and would keep a pipe open while it runs.
-      const { code } = await run(...commandLine(command, args, { limits, privateMounts }), { signal, timeoutMs, quiet: true });
+      const { code } = await run(...commandLine(command, args, options), { signal, timeoutMs, quiet: true });
       if (code !== 0) throw new Error(`${command} could not start the container: ${readErrors(logFile)}`);
     },
     forget: (id) => rmSync(join(stateDir, id), { recursive: true, force: true }),
@@ -58,8 +61,17 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
   };
 }
 
-// The command line that starts the runtime with the resource limits and the private mounts.
+// The command line that starts the runtime with the resource limits and the private mounts, inside a user namespace if it must be.
 export function commandLine(
+  command: string,
+  args: readonly string[],
+  { enter, ...options }: Pick<StartOptions, "limits" | "privateMounts" | "enter">,
+): [string, string[]] {
+  const line = limitedCommandLine(command, args, options);
+  return enter ? enter(...line) : line;
+}
+
+function limitedCommandLine(
   command: string,
   args: readonly string[],
   { limits, privateMounts }: Pick<StartOptions, "limits" | "privateMounts">,

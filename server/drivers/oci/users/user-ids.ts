@@ -21,29 +21,52 @@ export const idMappings = ({ root, user }: UserIds) => [
 const FIRST = 0x70000000;
 const PAIRS = 0x07ffffff;
 const NAME = "user-id";
+const PICKS_PER_READ = 1024;
+
+// Where the ids of sandboxes come from. One number is stored for each sandbox.
+export interface IdScheme {
+  // Sandboxes that mount volumes share files with others (`sharesFiles`).
+  pick(taken: ReadonlySet<number>, options: { sharesFiles: boolean }): number;
+  idsOf(stored: number): UserIds;
+}
+
+// A server that runs as root may use any ids: a pair for each sandbox.
+export const PAIRS_OF_ROOT: IdScheme = {
+  pick: (taken) => pickUserIds(taken).root,
+  idsOf: (root) => ({ root, user: root + 1 }),
+};
+
+export interface AssignedIds {
+  of(folder: string, options: { sharesFiles: boolean }): UserIds;
+}
 
 // Assigns ids to sandboxes. They are stored in the sandbox's folder and stay the same as long as it exists.
-export function createUserIds(sandboxesDir: string): { of(folder: string): UserIds } {
-  let taken: Set<number> | undefined;
+export function createUserIds(sandboxesDir: string, scheme = PAIRS_OF_ROOT): AssignedIds {
+  let taken = new Set<number>();
+  let picks = 0;
   return {
-    of(folder) {
-      const assigned = readIds(folder);
-      if (assigned) return assigned;
-      taken ??= new Set([...assignedUserIds(sandboxesDir).values()].map(({ root }) => root));
-      const picked = pickUserIds(taken);
+    of(folder, options) {
+      const assigned = readStored(folder);
+      if (assigned !== undefined) return scheme.idsOf(assigned);
+      // Some have been removed in the meantime.
+      if (picks++ % PICKS_PER_READ === 0) taken = new Set(storedIn(sandboxesDir).values());
+      const picked = scheme.pick(taken, options);
       // Creating a symbolic link is atomic, even if the machine crashes.
-      symlinkSync(String(picked.root), join(folder, NAME));
-      taken.add(picked.root);
-      return picked;
+      symlinkSync(String(picked), join(folder, NAME));
+      taken.add(picked);
+      return scheme.idsOf(picked);
     },
   };
 }
 
 // The ids of all sandboxes, by the name of the sandbox's folder.
-export function assignedUserIds(sandboxesDir: string): Map<string, UserIds> {
+export const assignedUserIds = (sandboxesDir: string, scheme = PAIRS_OF_ROOT): Map<string, UserIds> =>
+  new Map([...storedIn(sandboxesDir)].map(([name, stored]) => [name, scheme.idsOf(stored)]));
+
+function storedIn(sandboxesDir: string): Map<string, number> {
   const names = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
-  const pairs = names.map((name) => [name, readIds(join(sandboxesDir, name))] as const);
-  return new Map(pairs.flatMap(([name, ids]) => (ids ? [[name, ids] as const] : [])));
+  const pairs = names.map((name) => [name, readStored(join(sandboxesDir, name))] as const);
+  return new Map(pairs.flatMap(([name, stored]) => (stored === undefined ? [] : [[name, stored] as const])));
 }
 
 // Whether a user id of the host is in the range of sandboxes, of any installation.
@@ -57,10 +80,9 @@ export function pickUserIds(taken: ReadonlySet<number>): UserIds {
   }
 }
 
-function readIds(folder: string): UserIds | undefined {
+function readStored(folder: string): number | undefined {
   try {
-    const root = Number(readlinkSync(join(folder, NAME)));
-    return { root, user: root + 1 };
+    return Number(readlinkSync(join(folder, NAME)));
   } catch {
     return undefined;
   }

@@ -5,6 +5,8 @@ import { idMappings, type UserIds } from "./user-ids.ts";
 export interface UserNamespace extends AsyncDisposable {
   // The runtime can join the namespace at this path until it is disposed. Processes that have joined keep the namespace alive.
   path: string;
+  // Wraps a command line so that the command runs inside. Absent: the runtime joins the namespace by its path.
+  enter?(command: string, args: readonly string[]): [string, string[]];
 }
 
 // Some distributions allow only users with this capability to create user namespaces. The creator loses it once inside.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
-import { readProcess, type ProcessEntry } from "../host/process-table.ts";
+import { readProcess, type ProcessEntry } from "./process-table.ts";
 
 const KILL_TIMEOUT_MS = 10_000;
 

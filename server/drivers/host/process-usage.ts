@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
-import type { ProcessEntry } from "../host/process-table.ts";
+import type { ProcessEntry } from "./process-table.ts";
 
 const CLOCK_TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
@@ -10,6 +10,13 @@ export function memoryOf(entries: readonly ProcessEntry[]): number {
   if (process.platform !== "linux") return 1024 * sumOfPs(entries, "rss=");
   return entries.reduce((sum, { pid }) => sum + PAGE_BYTES * Number(readFileIfReadable(`/proc/${pid}/statm`)?.split(" ")[1] ?? 0), 0);
 }
+
+// The sum of the memory that belongs to no file. Processes that have forked share some of it. Only on Linux.
+export const privateMemoryOf = (entries: readonly ProcessEntry[]): number =>
+  entries.reduce((sum, { pid }) => {
+    const [, resident = 0, shared = 0] = (readFileIfReadable(`/proc/${pid}/statm`) ?? "").split(" ").map(Number);
+    return sum + PAGE_BYTES * (resident - shared);
+  }, 0);
 
 export function cpuMsOf(entries: readonly ProcessEntry[]): number {
   if (process.platform !== "linux") return 0;

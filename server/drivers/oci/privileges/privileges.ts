@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import { plainRunner, type FileRunner } from "../../host/file-runner.ts";
+import { createNamedVolumes, type NamedVolumes } from "../../host/named-volumes/named-volumes.ts";
+import { cgroupPrefix, openCgroups, type Cgroups } from "../cgroups/cgroups.ts";
+import type { OnExceeded } from "../processes/usage-watch.ts";
+import { PAIRS_OF_ROOT, USER, type IdScheme, type UserIds } from "../users/user-ids.ts";
+import { openUserNamespace, type UserNamespace } from "../users/user-namespace.ts";
+
+// What the driver may do on this machine, and how it does it. Root maps any ids, mounts disks and limits control groups; an ordinary
+// user does what ordinary-user.ts describes.
+export interface Privileges extends AsyncDisposable {
+  // Changes the files of sandboxes.
+  readonly files: FileRunner;
+  readonly ids: IdScheme;
+  // The id of the user inside a sandbox.
+  readonly user: number;
+  // Where the root folders that sandboxes share are. The root user of every sandbox must be able to reach it.
+  readonly rootsDir: string;
+  openUserNamespace(ids: UserIds, signal: AbortSignal): Promise<UserNamespace>;
+  // Limits, freezes and ends the processes of sandboxes. `stateDir` is the runtime's.
+  openGroups(options: GroupsOptions): Cgroups;
+  openVolumes(options: { dataDir: string; bounded: boolean }): NamedVolumes;
+}
+
+export interface GroupsOptions {
+  dataDir: string;
+  stateDir: string;
+  onExceeded: OnExceeded;
+}
+
+export const ROOTS_OF_ROOT = "/run/berth/roots";
+
+export const asRoot: Privileges = {
+  files: plainRunner,
+  ids: PAIRS_OF_ROOT,
+  user: USER,
+  rootsDir: ROOTS_OF_ROOT,
+  openUserNamespace,
+  openGroups: ({ dataDir }) => openCgroups(cgroupPrefix(dataDir)),
+  openVolumes: ({ dataDir, bounded }) => createNamedVolumes({ folder: join(dataDir, "volumes"), bounded }),
+  async [Symbol.asyncDispose]() {},
+};

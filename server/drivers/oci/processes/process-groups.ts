@@ -1,0 +1,118 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "@berth/contract";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import { readProcess, readProcesses, type ProcessEntry } from "../../host/process-table.ts";
+import { cpuMsOf, memoryOf } from "../../host/process-usage.ts";
+import { freezeAll, killAll, signalAll } from "../../host/signals.ts";
+import type { Cgroups } from "../cgroups/cgroups.ts";
+
+// The processes of a sandbox for a server without control groups: the first process and its descendants. A sandbox has a PID
+// namespace, so no process leaves this tree, and the kernel ends all of them with the first one.
+export interface ProcessGroups extends Cgroups {
+  // All processes of a sandbox that runs, the first one first, each before its children.
+  treeOf(id: string, table?: readonly ProcessEntry[]): ProcessEntry[];
+}
+
+const FREEZE_TIMEOUT_MS = 5_000;
+
+// `stateDir` is where the runtime stores the process id and the start time of each container's first process.
+export function openProcessGroups(stateDir: string): ProcessGroups {
+  const known = new Map<string, Init>();
+
+  function initOf(id: string): ProcessEntry | undefined {
+    const path = join(stateDir, id, id, "state.json");
+    const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    if (modifiedMs === undefined) return void known.delete(id);
+    const cached = known.get(id);
+    const init = cached?.modifiedMs === modifiedMs ? cached : readInit(path, modifiedMs);
+    if (!init) return undefined;
+    known.set(id, init);
+    const entry = readProcess(init.pid);
+    return entry && entry.started === init.started && !ENDED.test(entry.state) ? entry : undefined;
+  }
+
+  function treeOf(id: string, table = readProcesses()): ProcessEntry[] {
+    const init = initOf(id);
+    if (!init) return [];
+    const children = Map.groupBy(table, ({ parent }) => parent);
+    const found = [init];
+    // The list grows while it is read.
+    for (const { pid } of found) found.push(...(children.get(pid) ?? []).filter(({ state }) => !ENDED.test(state)));
+    return found;
+  }
+
+  const isFrozen = (id: string) => initOf(id)?.state === "T";
+
+  async function freeze(id: string, signal: AbortSignal): Promise<void> {
+    for (const endMs = performance.now() + FREEZE_TIMEOUT_MS; ;) {
+      freezeAll(() => treeOf(id));
+      if (treeOf(id).every(({ state }) => STOPPED.test(state))) return;
+      if (performance.now() > endMs)
+        throw new AppError("sandbox_timeout", { cause: new Error(`not every process stopped within ${FREEZE_TIMEOUT_MS} ms`) });
+      await sleep(2, undefined, { signal });
+    }
+  }
+
+  // Children first: a shell that runs again before its child does would report the child as stopped.
+  const thaw = (id: string) => signalAll(treeOf(id).toReversed(), "SIGCONT");
+
+  return {
+    treeOf,
+    pathOf: () => undefined,
+    limitSocketBuffers() {},
+    limitWrites() {},
+    unlimitWrites() {},
+    setLimits() {},
+    heldMemoryBytes: (id) => memoryOf(treeOf(id)),
+    pids: (id) => treeOf(id).map(({ pid }) => pid),
+    isAlive: (id) => initOf(id) !== undefined,
+    has: (id, pid) => initOf(id)?.pid === pid,
+    isFrozen,
+    async freeze(id, signal) {
+      try {
+        await freeze(id, signal);
+      } catch (error) {
+        thaw(id);
+        throw error;
+      }
+    },
+    thaw,
+    kill: (id) => killAll(() => [initOf(id)].filter((entry) => entry !== undefined)),
+    async remove() {},
+    // Only needed for the background class, which an ordinary user does not have.
+    cpuMs: () => 0,
+    isBackground: () => false,
+    enterBackground: () => undefined,
+    leaveBackground() {},
+    stats(id) {
+      const tree = treeOf(id);
+      return { memoryBytes: memoryOf(tree), cpuMs: cpuMsOf(tree), pids: tree.length };
+    },
+    unwrittenBytes: () => 0,
+    list: () => [],
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+interface Init {
+  pid: number;
+  started: string;
+  modifiedMs: number;
+}
+
+const ENDED = /[ZX]/;
+// A debugger stops its process in the state t, in which it does not run either.
+const STOPPED = /[TtZX]/;
+
+// The file is large, because it contains the whole bundle.
+function readInit(path: string, modifiedMs: number): Init | undefined {
+  try {
+    const state = JSON.parse(readFileIfReadable(path) ?? "") as { init_process_pid: number; init_process_start: number };
+    return { pid: state.init_process_pid, started: String(state.init_process_start), modifiedMs };
+  } catch {
+    // The runtime is just writing it.
+    return undefined;
+  }
+}

@@ -1,0 +1,156 @@
+import { existsSync, readdirSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+import { isSandboxId } from "@berth/contract";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import { systemClock, type Clock } from "../../../clock.ts";
+import { runWork } from "../../../event-loop/loop-work.ts";
+import type { FileRunner } from "../../host/file-runner.ts";
+import { readProcesses, type ProcessEntry } from "../../host/process-table.ts";
+import { privateMemoryOf } from "../../host/process-usage.ts";
+import { run } from "../../host/run.ts";
+import { signalAll } from "../../host/signals.ts";
+import type { ProcessGroups } from "./process-groups.ts";
+
+export interface UsageWatchOptions {
+  sandboxesDir: string;
+  groups: Pick<ProcessGroups, "treeOf" | "isAlive" | "isFrozen">;
+  files: FileRunner;
+  onExceeded: OnExceeded;
+  clock?: Clock;
+}
+
+// What the watch did about a sandbox beyond one of its limits.
+export interface Exceeded {
+  limit: "memory" | "disk";
+  usedBytes: number;
+  limitBytes: number;
+  action: "killed a process" | "stopped writes" | "stopped the sandbox";
+}
+
+export type OnExceeded = (id: string, exceeded: Exceeded) => void;
+
+const WORK = { name: "usage of sandboxes" };
+const PERIOD_MS = 1_000;
+// Reading the size of a folder takes longer the more files it has. It gets at most a thirtieth of the time.
+const MIN_DISK_PERIOD_MS = 10_000;
+const DISK_PERIODS = 30;
+const DISK_TIMEOUT_MS = 60_000;
+const MEMORY_TIMEOUT_MS = 5_000;
+// Beyond its limit a sandbox can still delete files. A program that raises its own limit again is stopped at this excess.
+const DISK_EXCESS = 1.25;
+const NO_WRITES = 1;
+// File systems in memory that the sandbox may fill.
+const IN_MEMORY = ["tmp", "dev/shm"];
+
+interface DiskCheck {
+  usedBytes: number;
+  nextMs: number;
+}
+
+// Limits what the kernel limits only for each process or file: the memory of a sandbox, of which it ends the largest process, and its
+// disk, where programs can write to no file until it is below its limit again. Each look is a moment, so a sandbox can exceed a
+// limit for about as long as the time between two looks.
+export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = systemClock }: UsageWatchOptions): AsyncDisposable {
+  const disks = new Map<string, DiskCheck>();
+  const stop = new AbortController();
+
+  async function checkMemory(id: string, tree: readonly ProcessEntry[], limitBytes: number): Promise<void> {
+    const inFiles = bytesInMemory(tree[0]!.pid);
+    if (inFiles + privateMemoryOf(tree) <= limitBytes) return;
+    // Processes share memory after a fork, which the first look counts once for each.
+    const shares = await readShares(tree);
+    const usedBytes = inFiles + [...shares.values()].reduce((sum, bytes) => sum + bytes, 0);
+    if (usedBytes <= limitBytes) return;
+    const [init, ...others] = tree;
+    const largest = others.reduce<ProcessEntry | undefined>(
+      (most, entry) => ((shares.get(entry.pid) ?? 0) > (most ? (shares.get(most.pid) ?? 0) : 0) ? entry : most),
+      undefined,
+    );
+    signalAll([largest ?? init!], "SIGKILL");
+    onExceeded(id, { limit: "memory", usedBytes, limitBytes, action: largest ? "killed a process" : "stopped the sandbox" });
+  }
+
+  async function checkDisk(id: string, tree: readonly ProcessEntry[], { softBytes, hardBytes }: FileLimit): Promise<void> {
+    const before = disks.get(id);
+    if (before && performance.now() < before.nextMs) return;
+    const startedMs = performance.now();
+    const folder = join(sandboxesDir, id, "volume");
+    const options = { signal: stop.signal, timeoutMs: DISK_TIMEOUT_MS };
+    const usedBytes = Number.parseInt(await files.run("du", ["-sx", "--block-size=1", "--", folder], options), 10);
+    const tookMs = performance.now() - startedMs;
+    disks.set(id, { usedBytes, nextMs: performance.now() + Math.max(MIN_DISK_PERIOD_MS, DISK_PERIODS * tookMs) });
+    const [isOver, isStopped] = [usedBytes > hardBytes, softBytes <= NO_WRITES];
+    if (isOver && before && usedBytes > before.usedBytes && usedBytes > hardBytes * DISK_EXCESS) {
+      signalAll(tree.slice(0, 1), "SIGKILL");
+      onExceeded(id, { limit: "disk", usedBytes, limitBytes: hardBytes, action: "stopped the sandbox" });
+      return;
+    }
+    if (isOver || isStopped) await limitFiles(groups.treeOf(id), isOver ? NO_WRITES : hardBytes);
+    if (isOver && !isStopped) onExceeded(id, { limit: "disk", usedBytes, limitBytes: hardBytes, action: "stopped writes" });
+  }
+
+  async function check(id: string, table: readonly ProcessEntry[]): Promise<void> {
+    const tree = groups.treeOf(id, table);
+    const limits = tree[0] && readLimits(tree[0].pid);
+    if (!limits) return;
+    await checkMemory(id, tree, limits.memoryBytes);
+    await checkDisk(id, tree, limits.file);
+  }
+
+  async function checkAll(): Promise<void> {
+    const ids = (existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : []).filter(isSandboxId);
+    for (const id of disks.keys()) if (!ids.some((one) => one === id)) disks.delete(id);
+    const running = ids.filter((id) => groups.isAlive(id) && !groups.isFrozen(id));
+    if (running.length === 0) return;
+    const table = readProcesses();
+    // A sandbox that ends in the meantime, or whose folder is renamed, fails its check.
+    await Promise.all(running.map((id) => check(id, table).catch(() => undefined)));
+  }
+
+  const timer = clock.every(PERIOD_MS, () => runWork(WORK, checkAll));
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await timer[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface FileLimit {
+  softBytes: number;
+  hardBytes: number;
+}
+
+// The limits that the bundle has given to the first process. A sandbox can only lower them.
+function readLimits(pid: number): { memoryBytes: number; file: FileLimit } | undefined {
+  const text = readFileIfReadable(`/proc/${pid}/limits`) ?? "";
+  const [, , memory] = /^Max data size\s+(\S+)\s+(\d+)/m.exec(text) ?? [];
+  const [, soft, hard] = /^Max file size\s+(\S+)\s+(\d+)/m.exec(text) ?? [];
+  if (memory === undefined || hard === undefined) return undefined;
+  return { memoryBytes: Number(memory), file: { softBytes: Number(soft), hardBytes: Number(hard) } };
+}
+
+function bytesInMemory(pid: number): number {
+  const used = (path: string) => {
+    const { blocks, bfree, bsize } = statfsSync(`/proc/${pid}/root/${path}`);
+    return (blocks - bfree) * bsize;
+  };
+  return IN_MEMORY.reduce((sum, path) => sum + used(path), 0);
+}
+
+// The proportional memory of each process. Another program reads it, because the kernel lets a reader wait while the process
+// changes its memory map.
+async function readShares(tree: readonly ProcessEntry[]): Promise<Map<number, number>> {
+  const paths = tree.map(({ pid }) => `/proc/${pid}/smaps_rollup`);
+  const { output } = await run("grep", ["-s", "^Pss_Anon:", ...paths, "/dev/null"], { timeoutMs: MEMORY_TIMEOUT_MS });
+  const shares = new Map<number, number>();
+  for (const [, pid, kilobytes] of output.matchAll(/^\/proc\/(\d+)\/smaps_rollup:Pss_Anon:\s+(\d+) kB$/gm))
+    shares.set(Number(pid), Number(kilobytes) * 1024);
+  return shares;
+}
+
+// Programs that start later inherit the limit.
+async function limitFiles(tree: readonly ProcessEntry[], bytes: number): Promise<void> {
+  const script = `for pid; do prlimit --pid "$pid" --fsize=${bytes}: || :; done`;
+  await run("sh", ["-c", script, "sh", ...tree.map(({ pid }) => String(pid))], { quiet: true });
+}
