@@ -88,7 +88,10 @@ export interface Session extends SessionData {
   readonly runs: Runs;
   // The run of a create with `run`.
   readonly run: Run | undefined;
+  // The files of the workspace.
   readonly files: Files;
+  // The files of the whole sandbox: paths are absolute, or relative to the home folder.
+  readonly home: Files;
   readonly agent: Agent;
 }
 
@@ -192,6 +195,7 @@ export function createSessions(send: Transport): Sessions {
       runs,
       run: run && runs.get(run.runId),
       files: createFiles(send, sandboxUrl),
+      home: createFiles(send, sandboxUrl, "home"),
       agent: createAgent(send, sandboxUrl),
     };
     const session: Session = Object.assign(Object.create(methods) as Session, data);

@@ -2,13 +2,14 @@ import { FileNotFoundError } from "../http/errors.ts";
 import type { Transport } from "../http/transport.ts";
 import type { Bytes, FileEntry, WrittenFile } from "../types/sandbox-types.ts";
 
-// The files of a session's workspace. Paths are relative to the workspace.
+// The files of a session: `files` has those of the workspace, with paths relative to it; `home` has those of the whole sandbox, with paths
+// that are absolute or relative to the home folder.
 export interface Files {
   read(path: string): Promise<Bytes>;
   readText(path: string): Promise<string>;
   // Streams a file that is too large for memory.
   readStream(path: string): Promise<ReadableStream<Uint8Array>>;
-  // Streams a folder, by default the whole workspace, as a zip.
+  // Streams a folder as a zip, by default the workspace or the home folder.
   archive(path?: string): Promise<ReadableStream<Uint8Array>>;
   // Writes atomically and creates parent folders. Throws FileConflictError if the file does not match the etag in `ifMatch`,
   // or if it exists and `create` is set.
@@ -21,15 +22,15 @@ export interface Files {
   remove(path: string): Promise<void>;
 }
 
-export function createFiles(send: Transport, sandboxUrl: () => string): Files {
-  const content = (path: string) => ({ url: `${sandboxUrl()}/files/content`, query: { path } });
+export function createFiles(send: Transport, sandboxUrl: () => string, base?: "home"): Files {
+  const at = (route: string, path?: string) => ({ url: `${sandboxUrl()}/files${route}`, query: { path, base } });
+  const content = (path: string) => at("/content", path);
 
   const files: Files = {
     read: async (path) => new Uint8Array(await (await send({ method: "GET", ...content(path) })).arrayBuffer()),
     readText: async (path) => (await send({ method: "GET", ...content(path) })).text(),
     readStream: async (path) => bodyOf(await send({ method: "GET", ...content(path), streaming: true })),
-    archive: async (path = "") =>
-      bodyOf(await send({ method: "GET", url: `${sandboxUrl()}/files/archive`, query: { path }, streaming: true })),
+    archive: async (path = "") => bodyOf(await send({ method: "GET", ...at("/archive", path), streaming: true })),
     async write(path, body, { ifMatch, create } = {}) {
       const conditions = { ...(ifMatch === undefined ? {} : { "if-match": ifMatch }), ...(create ? { "if-none-match": "*" } : {}) };
       const headers = { "content-type": "application/octet-stream", ...conditions };
@@ -39,27 +40,27 @@ export function createFiles(send: Transport, sandboxUrl: () => string): Files {
       return (await response.json()) as WrittenFile;
     },
     async list(path = "") {
-      const response = await send({ method: "GET", url: `${sandboxUrl()}/files`, query: { path } });
+      const response = await send({ method: "GET", ...at("", path) });
       return ((await response.json()) as { entries: FileEntry[] }).entries;
     },
     async exists(path) {
-      const cut = path.replace(/\/+$/, "").lastIndexOf("/");
-      const name = path.replace(/\/+$/, "").slice(cut + 1);
+      if (/^\/*$/.test(path)) return true;
       try {
-        return (await files.list(cut < 0 ? "" : path.slice(0, cut))).some((entry) => entry.name === name);
+        await send({ method: "GET", ...at("/stat", path) });
+        return true;
       } catch (error) {
         if (error instanceof FileNotFoundError) return false;
         throw error;
       }
     },
     async makeFolder(path) {
-      await send({ method: "POST", url: `${sandboxUrl()}/files/folder`, json: { path } });
+      await send({ method: "POST", ...at("/folder"), json: { path } });
     },
     async move(from, to, { overwrite = false } = {}) {
-      await send({ method: "POST", url: `${sandboxUrl()}/files/move`, json: { from, to, overwrite } });
+      await send({ method: "POST", ...at("/move"), json: { from, to, overwrite } });
     },
     async remove(path) {
-      await send({ method: "DELETE", url: `${sandboxUrl()}/files`, query: { path } });
+      await send({ method: "DELETE", ...at("", path) });
     },
   };
   return files;

@@ -1,6 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,6 +21,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FileEntry } from "@berth/contract/daemon.ts";
 import type { FileDetails, FileTree, Watcher, WatcherEvents } from "@berth/contract/daemon/files.ts";
 import { ROLE_HEADER } from "@berth/contract/visitor.ts";
+import { machine, testWith } from "../../tests/support/machine.ts";
 import { type FetchOptions, startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 let daemon: TestDaemon;
@@ -68,6 +80,25 @@ describe("files", () => {
     expect((await post("/files/move", { from: "b", to: "new/place/b" })).status).toBe(200);
     expect(readFileSync(at("new/place/b"), "utf8")).toBe("A");
     expect((await post("/files/move", { from: "new", to: "new/inside" })).status).toBe(400);
+  });
+
+  testWith(machine.linux, "are moved to another disk as a whole, and replace no folder there", async () => {
+    const elsewhere = mkdtempSync("/dev/shm/berth-moved-");
+    try {
+      mkdirSync(join(elsewhere, "taken/full"), { recursive: true });
+      await write("moving/deep/a", "A");
+      symlinkSync("deep", at("moving/link"));
+      const moved = (to: string, overwrite = false) =>
+        post("/files/move?base=home", { from: at("moving"), to: join(elsewhere, to), overwrite });
+      expect((await moved("taken", true)).status).toBe(409);
+      expect(existsSync(at("moving/deep/a"))).toBe(true);
+      expect((await moved("arrived")).status).toBe(200);
+      expect(readFileSync(join(elsewhere, "arrived/link/a"), "utf8")).toBe("A");
+      expect(existsSync(at("moving"))).toBe(false);
+      expect(readdirSync(elsewhere).toSorted()).toEqual(["arrived", "taken"]);
+    } finally {
+      rmSync(elsewhere, { recursive: true });
+    }
   });
 
   test("are copied with everything in them, but over nothing and not into themselves", async () => {

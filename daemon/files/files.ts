@@ -1,7 +1,7 @@
 import type { BigIntStats, Dirent, Stats } from "node:fs";
-import { lstat, mkdir, opendir, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, opendir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { FileEntry, FolderListing, MoveRequest, NamedEntry, NameListing } from "@berth/contract/daemon.ts";
+import type { FileEntry, FolderListing, NamedEntry, NameListing } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { readJson } from "../http/body.ts";
 import { badRequest, systemCode } from "../http/errors.ts";
@@ -9,9 +9,10 @@ import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import type { Bases } from "./bases.ts";
 import { copy } from "./copy.ts";
+import { move } from "./move.ts";
 import { sortNaturally } from "./natural-order.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
-import { parsePath, syncFolder, type Pinned, type WorkspaceFolder } from "./workspace-folder.ts";
+import { parsePath, type Pinned, type WorkspaceFolder } from "./workspace-folder.ts";
 
 const MAX_ENTRIES = 10_000;
 const CONCURRENCY = 64;
@@ -192,20 +193,4 @@ async function remove(workspace: WorkspaceFolder, path: string): Promise<void> {
   await using parent = await workspace.pinParent(path);
   await lstat(parent.at);
   await rm(parent.at, { recursive: true, force: true });
-}
-
-async function move(workspace: WorkspaceFolder, { from, to, overwrite }: MoveRequest): Promise<void> {
-  await using source = await workspace.pinParent(from);
-  await using target = await workspace.pinParent(to, { makeFolders: true });
-  await lstat(source.at);
-  const existing = await lstat(target.at).catch(() => null);
-  if (existing && !overwrite && !(await isSame(source.at, target.at))) throw new AppError("exists");
-  await rename(source.at, target.at);
-  await syncFolder(target.folder);
-}
-
-// On a case-insensitive file system, renaming "a" to "A" finds the file itself at the target.
-async function isSame(a: string, b: string): Promise<boolean> {
-  const [first, second] = [await lstat(a), await lstat(b)];
-  return first.ino === second.ino && first.dev === second.dev;
 }

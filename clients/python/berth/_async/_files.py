@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import AsyncIterator, Callable, Dict, List, Optional, Union
+from typing import Any, AsyncIterator, Callable, Dict, List, Optional, Union
 
 from .._errors import FileNotFoundError
 from .._types import FileEntry, WrittenFile
@@ -10,11 +10,13 @@ from ._transport import AsyncTransport, Call
 
 
 class AsyncFiles:
-    """The files of a session's workspace. Paths are relative to the workspace."""
+    """The files of a session: `files` has those of the workspace, with paths relative to it; `home` has those of the whole sandbox, with
+    paths that are absolute or relative to the home folder."""
 
-    def __init__(self, transport: AsyncTransport, sandbox_url: Callable[[], str]) -> None:
+    def __init__(self, transport: AsyncTransport, sandbox_url: Callable[[], str], base: Optional[str] = None) -> None:
         self._transport = transport
         self._sandbox_url = sandbox_url
+        self._base = base
 
     async def read(self, path: str) -> bytes:
         return (await self._transport.send(self._call("GET", "/files/content", path))).content
@@ -27,7 +29,7 @@ class AsyncFiles:
         return AsyncStream(self._chunks(self._call("GET", "/files/content", path)))
 
     def archive(self, path: str = "") -> AsyncStream[bytes]:
-        """Streams a folder, by default the whole workspace, as a zip."""
+        """Streams a folder as a zip, by default the workspace or the home folder."""
         return AsyncStream(self._chunks(self._call("GET", "/files/archive", path)))
 
     async def write(
@@ -52,25 +54,28 @@ class AsyncFiles:
         return [decode(FileEntry, entry) for entry in body["entries"]]
 
     async def exists(self, path: str) -> bool:
-        folder, _, name = path.rstrip("/").rpartition("/")
+        if path.strip("/") == "":
+            return True
         try:
-            return any(entry.name == name for entry in await self.list(folder))
+            await self._transport.send(self._call("GET", "/files/stat", path))
+            return True
         except FileNotFoundError:
             return False
 
     async def make_folder(self, path: str) -> None:
-        await self._transport.send(Call("POST", f"{self._sandbox_url()}/files/folder", json={"path": path}))
+        await self._transport.send(self._call("POST", "/files/folder", json={"path": path}))
 
     async def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
         json = {"from": source, "to": target, "overwrite": overwrite}
-        await self._transport.send(Call("POST", f"{self._sandbox_url()}/files/move", json=json))
+        await self._transport.send(self._call("POST", "/files/move", json=json))
 
     async def remove(self, path: str) -> None:
         """Deletes a file, or a folder with its contents."""
         await self._transport.send(self._call("DELETE", "/files", path))
 
-    def _call(self, method: str, route: str, path: str) -> Call:
-        return Call(method, f"{self._sandbox_url()}{route}", query={"path": path})
+    def _call(self, method: str, route: str, path: Optional[str] = None, *, json: Optional[Dict[str, Any]] = None) -> Call:
+        query = {"path": path, "base": self._base}
+        return Call(method, f"{self._sandbox_url()}{route}", query=query, json=json)
 
     async def _chunks(self, call: Call) -> AsyncIterator[bytes]:
         async with self._transport.stream(call) as response:

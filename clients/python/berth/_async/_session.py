@@ -45,6 +45,9 @@ class AsyncSession(SessionFields):
         self.data = decode(SessionData, body)
         self._path = path_of(self.data.session_id)
         self.files = AsyncFiles(transport, self._sandbox_url)
+        """The files of the workspace."""
+        self.home = AsyncFiles(transport, self._sandbox_url, "home")
+        """The files of the whole sandbox: paths are absolute, or relative to the home folder."""
         self.processes = AsyncProcesses(transport, self._sandbox_url)
         self.runs = AsyncRuns(transport, self._path)
         """Work of the coding agent that goes on without its caller."""
