@@ -61,6 +61,7 @@ export const NAVIGATION: Group[] = [
     entries: [
       { file: "client/README.md", name: "TypeScript client" },
       { file: "clients/python/README.md", name: "Python client" },
+      { file: "clients/computesdk/README.md", name: "ComputeSDK provider" },
       { file: "docs/command-line.md", name: "Command line" },
       { file: "docs/configuration.md", name: "Configuration" },
       { file: "docs/errors.md", name: "Errors" },

@@ -7,6 +7,7 @@ import { runStep, runSteps, StepError } from "./step.mjs";
 
 const root = join(import.meta.dirname, "..");
 
+const NPM_PACKAGE = "scripts/npm-package.ts";
 const bundled = ["cli", "client", "contract", "server"].map((folder) => `${folder}/**/*`);
 const DOCUMENTATION = [
   "*.md",
@@ -26,7 +27,9 @@ const PARTS: Record<string, () => Promise<void>> = {
       "package-lock.json",
     ]),
   docs: () => buildPart("docs-site", async () => (await import("../docs-site/build.ts")).buildDocs(), DOCUMENTATION),
-  client: () => buildPart("client", buildClient),
+  client: () => buildPart("client", buildClient, ["client/**/*", "contract/**/*.ts", NPM_PACKAGE, "package-lock.json"]),
+  computesdk: () =>
+    buildPart("clients/computesdk", buildComputeSdk, ["clients/computesdk/**/*", "client/**/*", NPM_PACKAGE, "package-lock.json"]),
   python: () =>
     buildPart("clients/python", buildPythonClient, [
       "clients/python/**/*",
@@ -90,6 +93,10 @@ function fingerprint(patterns: string[]): string {
 
 async function buildClient(): Promise<void> {
   (await import("../client/build.ts")).buildClient();
+}
+
+async function buildComputeSdk(): Promise<void> {
+  (await import("../clients/computesdk/build.ts")).buildComputeSdk();
 }
 
 async function buildPythonClient(): Promise<void> {

@@ -6,7 +6,7 @@ import { createAnchors } from "../docs-site/anchors.ts";
 const root = join(import.meta.dirname, "..");
 const documents = globSync(["*.md", "{bench,client,clients,deploy,docs,examples,tests}/**/*.md"], {
   cwd: root,
-  exclude: ["**/node_modules/**", "**/artifacts/**"],
+  exclude: ["**/node_modules/**", "**/artifacts/**", "**/dist/**"],
 });
 
 test("every link between documents leads to a file and a heading that exist", () => {

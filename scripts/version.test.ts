@@ -14,17 +14,18 @@ const root = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const { workspaces = [] } = JSON.parse(read("package.json")) as Manifest;
 const folders = ["", ...globSync(workspaces, { cwd: root })];
+const packages = [...folders, "clients/computesdk"];
 
 test("all packages, and what they need of each other, have the version of Berth", () => {
-  const wrong = folders.flatMap((folder) =>
+  const wrong = packages.flatMap((folder) =>
     wrongVersions(folder || "the root", JSON.parse(read(join(folder, "package.json"))) as Manifest),
   );
   expect(wrong).toEqual([]);
 });
 
 test("the lockfile has the same versions", () => {
-  const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, Manifest> };
-  expect(folders.flatMap((folder) => wrongVersions(folder || "the root", packages[folder] ?? {}))).toEqual([]);
+  const lock = JSON.parse(read("package-lock.json")) as { packages: Record<string, Manifest> };
+  expect(folders.flatMap((folder) => wrongVersions(folder || "the root", lock.packages[folder] ?? {}))).toEqual([]);
 });
 
 test("the newest release in the changelog is this version, below what is not released yet", () => {

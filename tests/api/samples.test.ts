@@ -50,6 +50,7 @@ const NOT_RUN: Record<string, string> = {
 
 // Documents whose commands another test runs as they are written.
 const RUN_ELSEWHERE: Record<string, string> = {
+  "clients/computesdk/README.md": "tests/api/clients/computesdk.test.ts",
   "clients/python/README.md": "tests/api/clients/clients.test.ts",
   "docs/backup.md": "tests/operator/backup.test.ts",
   "docs/sandbox.md": "tests/api/programs.test.ts",

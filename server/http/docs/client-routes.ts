@@ -6,11 +6,11 @@ import { AppError } from "@berth/contract";
 
 const root = join(import.meta.dirname, "../../..");
 // Set-up builds the packages into these folders.
-const FOLDERS = [join(root, "client/dist/packed"), join(root, "clients/python/dist/packed")];
+const FOLDERS = ["client", "clients/computesdk", "clients/python"].map((folder) => join(root, folder, "dist/packed"));
 const TYPES: Record<string, string> = { tgz: "application/gzip", whl: "application/zip" };
 
-// The clients for partners' backends, of the version that fits this server: `npm install {server}/clients/berth-client.tgz` and
-// `pip install {server}/clients/berth-{version}-py3-none-any.whl`. pip takes the version from the name, so /clients/berth.whl only leads
+// The clients for partners' backends, of the version that fits this server: `npm install {server}/clients/berth-client.tgz`, or
+// berth-computesdk.tgz, and `pip install {server}/clients/berth-{version}-py3-none-any.whl`. pip takes the version from the name, so /clients/berth.whl only leads
 // to the file.
 export function addClientRoutes(app: FastifyInstance, folders = FOLDERS): void {
   app.get("/clients/berth.whl", { config: { public: true } }, async (_request, reply) => {
