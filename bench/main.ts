@@ -12,6 +12,7 @@ import { formatSection } from "./report/table.ts";
 const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   tti: () => import("./benchmarks/tti.ts"),
   e2b: () => import("./benchmarks/e2b.ts"),
+  computesdk: () => import("./benchmarks/computesdk.ts"),
   docker: () => import("./benchmarks/docker.ts"),
   throughput: () => import("./benchmarks/throughput.ts"),
   api: () => import("./benchmarks/api.ts"),
@@ -78,7 +79,8 @@ async function measure(name: string, isShort: boolean): Promise<void> {
   const run: Run = {
     isShort,
     resources,
-    wants: (part) => options.only.length === 0 || options.only.some((wanted) => wanted.split(" ").every((word) => part.includes(word))),
+    wants: (part) => options.only.length === 0 || isNamed(part),
+    asksFor: isNamed,
     rounds: (full, short) => Number(options.rounds ?? (isShort ? short : full)),
     isOver: () => performance.now() - startedMs > Number(options.seconds) * 1000,
     keep(section) {
@@ -94,6 +96,10 @@ async function measure(name: string, isShort: boolean): Promise<void> {
   const report = describe(sections);
   print(report);
   await write(report);
+}
+
+function isNamed(part: string): boolean {
+  return options.only.some((wanted) => wanted.split(" ").every((word) => part.includes(word)));
 }
 
 function print({ benchmark, machine, remarks, sections, tookS }: Report): void {

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { startBareDaemon } from "../baselines/bare-daemon.ts";
 import type { Benchmark, Run } from "../support/benchmark.ts";
-import type { Caller } from "../support/caller.ts";
 import { openDockerRun } from "../baselines/docker-run.ts";
 import { openRawContainers } from "../baselines/raw-container.ts";
 import type { Row, Section, Target } from "../report/report.ts";
+import { COMMAND, expectVersion, iterate, runIterations, titleOf, type Iteration, type Mode } from "../support/iterations.ts";
 import { alternate, timed, type Contestant } from "../support/rounds.ts";
 import { runProgram } from "../support/run-program.ts";
 import { openServer } from "../support/server.ts";
@@ -12,8 +11,6 @@ import { PLAIN_PATH } from "../../server/drivers/host/run.ts";
 import { percentile, trim } from "../report/statistics.ts";
 import { formatNumber } from "../report/table.ts";
 
-// The time to interactive of ComputeSDK's benchmark: from the create to the output of `node -v`. Each iteration destroys its sandbox
-// afterwards, which is not measured but adds to the load.
 export const benchmark: Benchmark = {
   summary: "from create to the output of `node -v`: one by one, every 200 ms, and 100 at once",
   async run(run) {
@@ -26,11 +23,6 @@ export const benchmark: Benchmark = {
   },
 };
 
-type Mode = "sequential" | "staggered" | "burst";
-type Iteration = () => Promise<number>;
-
-const STAGGER_MS = 200;
-const COMMAND = "node -v";
 const COLD = "Berth, no pool";
 const DEFAULT = "Berth, default pool";
 const FIRST = "Berth, default pool, first burst";
@@ -81,10 +73,10 @@ async function measureMode(run: Run, mode: Mode, sequentialMedians: Map<string, 
       await server.settle();
     }
   }
-  if (wants(RUNC)) iterations.set(RUNC, { iteration: () => timed(() => expectVersion(raw.run(["/bin/sh", "-c", COMMAND]))) });
-  if (docker) iterations.set(DOCKER, { iteration: () => timed(() => expectVersion(docker(["/bin/sh", "-c", COMMAND]))) });
+  if (wants(RUNC)) iterations.set(RUNC, { iteration: () => timed(async () => expectVersion(await raw.run(["/bin/sh", "-c", COMMAND]))) });
+  if (docker) iterations.set(DOCKER, { iteration: () => timed(async () => expectVersion(await docker(["/bin/sh", "-c", COMMAND]))) });
   if (mode === "sequential" && wants(DAEMON)) iterations.set(DAEMON, { iteration: startBareDaemon });
-  if (mode === "sequential" && wants(HOST)) iterations.set(HOST, { iteration: () => timed(() => expectVersion(runOnHost())) });
+  if (mode === "sequential" && wants(HOST)) iterations.set(HOST, { iteration: () => timed(async () => expectVersion(await runOnHost())) });
 
   const contestants = [...iterations].map(([name, { iteration, settle }]): Contestant => ({
     name,
@@ -123,33 +115,4 @@ function sizeOf(run: Run, mode: Mode): { perRound: number; rounds: number } {
   return { perRound: run.isShort ? 5 : 20, rounds: run.rounds(5, 2) };
 }
 
-function titleOf(mode: Mode, perRound: number): string {
-  if (mode === "burst") return `Create to the output of \`${COMMAND}\`, ${perRound} at once`;
-  return `Create to the output of \`${COMMAND}\`, ${mode === "sequential" ? "one after the other" : `one every ${STAGGER_MS} ms`}`;
-}
-
-async function runIterations(mode: Mode, count: number, iteration: Iteration): Promise<number[]> {
-  if (mode === "sequential") {
-    const values: number[] = [];
-    for (let i = 0; i < count; i++) values.push(await iteration());
-    return values;
-  }
-  const delayMs = mode === "burst" ? 0 : STAGGER_MS;
-  return Promise.all(Array.from({ length: count }, (_, i) => (delayMs === 0 ? iteration() : sleep(i * delayMs).then(iteration))));
-}
-
-async function iterate(caller: Caller): Promise<number> {
-  const startedMs = performance.now();
-  const session = await caller.create();
-  await expectVersion(caller.exec(session.sandboxId, COMMAND));
-  const tookMs = performance.now() - startedMs;
-  await caller.destroy(session);
-  return tookMs;
-}
-
 const runOnHost = () => runProgram("/bin/sh", ["-c", COMMAND], { env: { PATH: PLAIN_PATH } });
-
-async function expectVersion(output: Promise<string>): Promise<void> {
-  const text = await output;
-  if (!/^v\d+\./.test(text)) throw new Error(`\`${COMMAND}\` printed ${JSON.stringify(text.slice(0, 200))}`);
-}

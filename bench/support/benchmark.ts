@@ -13,6 +13,8 @@ export interface Run {
   resources: Resources;
   // Whether the user wants this part of the benchmark (--only).
   wants(part: string): boolean;
+  // Whether the user has named this part, for parts that are left out otherwise.
+  asksFor(part: string): boolean;
   // How often: the first number, in a short run the second, or what the user asked for (--rounds).
   rounds(full: number, short: number): number;
   // Whether the time that the user has given is over (--seconds). A round that has begun ends first.
