@@ -1,4 +1,4 @@
-// `node bench/document.ts [folder]` adds the runs in a folder (bench/runs) to bench/results, which has the tables, the plot and the
+// `node bench/document.ts [folder]` adds the runs in a folder (`runs` here) to bench/results, which has the tables, the plot and the
 // machine's facts of each benchmark, and writes the table of docs/performance.md. Several files may hold parts of one benchmark.
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
