@@ -13,6 +13,13 @@ test("docs/errors.md describes every error with its status, and no others", () =
   expect(rows.every(([, , , , sentence]) => /^[A-Z].*\.$/.test(sentence!))).toBe(true);
 });
 
+test("docs/troubleshooting.md names every error once, with the way out, and no others", () => {
+  const page = readFileSync(new URL("../docs/troubleshooting.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| ((?:`\w+` )+)\| (.+) \|$/gm)];
+  const named = rows.flatMap(([, codes]) => [...codes!.matchAll(/`(\w+)`/g)].map(([, code]) => code!));
+  expect(named.toSorted()).toEqual(Object.keys(ERRORS).toSorted());
+});
+
 test("every 429, 503 and 504 has a Retry-After", () => {
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => [429, 503, 504].includes(ERRORS[code].status));
   expect(codes).toContain("sandbox_timeout");
