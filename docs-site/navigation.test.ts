@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { NAVIGATION } from "./navigation.ts";
-import { readSources, ROOT } from "./sources.ts";
+import { INDEX, readSources, ROOT } from "./sources.ts";
 
 const listed = NAVIGATION.flatMap(({ entries }) => entries.map(({ file }) => file));
 
@@ -10,6 +10,12 @@ test("every page but the decisions is in the navigation, once, and every entry i
   const pages = readSources().map(({ file }) => file);
   expect(listed.toSorted()).toEqual(pages.filter((file) => !file.startsWith("docs/decisions/")).toSorted());
   expect(listed.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+});
+
+test("the list of pages for a code host has every guide", () => {
+  const index = readFileSync(join(ROOT, INDEX), "utf8");
+  const guides = listed.filter((file) => file.startsWith("docs/")).map((file) => file.slice("docs/".length));
+  expect(guides.filter((guide) => !index.includes(`(${guide})`))).toEqual([]);
 });
 
 test("no two pages have the same address", () => {

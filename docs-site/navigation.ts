@@ -48,6 +48,7 @@ export const NAVIGATION: Group[] = [
     title: "Concepts",
     about: "How it works, and what it promises.",
     entries: [
+      { file: "docs/concepts.md", name: "How it fits together" },
       { file: "docs/workspace.md", name: "Workspace" },
       { file: "docs/isolation.md", name: "Isolation" },
       { file: "docs/security.md", name: "Security" },
@@ -68,9 +69,22 @@ export const NAVIGATION: Group[] = [
     ],
   },
   {
+    title: "Troubleshooting",
+    about: "By symptom and by error code.",
+    entries: [{ file: "docs/troubleshooting.md", name: "When something does not work" }],
+  },
+  {
     title: "Upgrade",
     about: "What changed, and what to do about it.",
-    entries: [{ file: "CHANGELOG.md", name: "Changelog" }],
+    entries: [
+      { file: "docs/upgrade.md", name: "Upgrading" },
+      { file: "CHANGELOG.md", name: "Changelog" },
+    ],
+  },
+  {
+    title: "FAQ",
+    about: "Short answers to what people ask first.",
+    entries: [{ file: "docs/faq.md", name: "Questions people ask" }],
   },
   {
     title: "Project",

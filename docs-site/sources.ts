@@ -25,13 +25,16 @@ const FILES = [
   "examples/*/README.md",
 ];
 
+// The list of pages for a code host. At /docs, the navigation takes its place.
+export const INDEX = "docs/README.md";
+
 // The reference of the API, which the server renders, and the list of decisions.
 export const REFERENCE_URL = "/docs/api";
 export const DECISIONS_URL = "/docs/decisions";
 
 export function readSources(): Source[] {
   const names = new Map(NAVIGATION.flatMap(({ entries }) => entries.map(({ file, name }) => [file, name])));
-  return globSync(FILES, { cwd: ROOT })
+  return globSync(FILES, { cwd: ROOT, exclude: [INDEX] })
     .toSorted()
     .map((file) => {
       const text = readFileSync(join(ROOT, file), "utf8");
@@ -62,7 +65,7 @@ export type Target = { url: string } | { file: string } | null;
 
 export function createLinks(sources: readonly Source[]): (from: string, link: string) => Target {
   const urls = new Map(sources.map(({ file, url }) => [file, url]));
-  urls.set("README.md", "/docs").set("docs", "/docs").set("docs/decisions", DECISIONS_URL);
+  urls.set("README.md", "/docs").set("docs", "/docs").set(INDEX, "/docs").set("docs/decisions", DECISIONS_URL);
   return (from, link) => {
     const [path = "", anchor] = link.split("#");
     const file = path === "" ? from : normalize(join(dirname(from), path)).replace(/\/$/, "");

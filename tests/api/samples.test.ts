@@ -37,6 +37,9 @@ const NOT_RUN: Record<string, string> = {
   "docs/performance.md: npm run bench -- tti          # one benchmark; bench/README.md lists them and their options": "takes minutes",
   "examples/partner-app/README.md: npm start                                              # starts Berth and prints an API key":
     "tests/browser/embed.test.ts runs the example",
+  "docs/upgrade.md: cd /opt/berth-server": "needs systemd",
+  "docs/upgrade.md: docker build -f deploy/Dockerfile.sandbox -t berth-sandbox .": "needs a registry",
+  "docs/upgrade.md: kubectl apply -k deploy/kubernetes": "needs a cluster",
   "docs/e2b.md: export E2B_API_KEY=berth_…                             # your API key":
     "runs a program of the reader; tests/e2b has programs with the SDK",
   'docs/mcp.md: claude mcp add --transport http berth https://berth.example.com/mcp --header "Authorization: Bearer $BERTH_API_KEY"':
