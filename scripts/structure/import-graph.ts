@@ -85,11 +85,14 @@ export function partOf(file: string): string {
   return top === "server" && rest.length > 0 ? `server/${folder}` : top!;
 }
 
-/** Which part imports which. `server/main.ts` builds all parts and imports them all, so it is left out. */
+/** Whether a file builds all parts, and so imports them all: `server/main.ts` and the files in `server/main/`. */
+export const buildsParts = (file: string): boolean => /^server\/main(\.ts|\/.*)$/.test(file);
+
+/** Which part imports which, without the files that build them. */
 export function partImports({ imports }: ImportGraph): Map<string, Set<string>> {
   const parts = new Map<string, Set<string>>();
   for (const [file, targets] of imports) {
-    if (file === "server/main.ts") continue;
+    if (buildsParts(file)) continue;
     const from = partOf(file);
     const to = parts.get(from) ?? new Set();
     parts.set(from, to);
