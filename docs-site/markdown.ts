@@ -19,11 +19,11 @@ export interface Markdown {
   images: Map<string, string>;
 }
 
-// Renders the Markdown of this repository as pages. Raw HTML is shown as text.
+// Renders the Markdown of this repository as pages. Raw HTML is shown as text, and comments between blocks not at all.
 export function createMarkdown(resolve: (from: string, link: string) => Target): Markdown {
   const images = new Map<string, string>();
   const parser = new MarkdownIt({ html: false, linkify: false });
-  parser.use(addAnchors).use(addTabs).use(resolveLinks(resolve)).use(collectImages(images)).use(wrapBlocks);
+  parser.use(removeComments).use(addAnchors).use(addTabs).use(resolveLinks(resolve)).use(collectImages(images)).use(wrapBlocks);
   return { parser, images };
 }
 
@@ -32,6 +32,14 @@ export const textOf = (inline: Token | undefined): string =>
   (inline?.children ?? [])
     .map(({ type, content }) => (type === "text" || type === "code_inline" ? content : type === "softbreak" ? " " : ""))
     .join("");
+
+// Without raw HTML, a comment is a paragraph.
+const removeComments: PluginSimple = (parser) => {
+  parser.core.ruler.push("comments", (state) => {
+    const isComment = (inline: Token | undefined) => inline?.type === "inline" && /^<!--[^>]*-->$/.test(inline.content);
+    state.tokens = state.tokens.filter((_, index, tokens) => ![0, 1, -1].some((step) => isComment(tokens[index + step])));
+  });
+};
 
 const addAnchors: PluginSimple = (parser) => {
   parser.core.ruler.push("anchors", ({ tokens }) => {

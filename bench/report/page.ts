@@ -176,17 +176,25 @@ export const PAGE: readonly PageRow[] = [
   { label: "`npm ci` in a sandbox", benchmark: "work", section: "Work in a sandbox and on the host", what: "npm ci, sandbox" },
 ];
 
-// The table of the page. A row that was not measured is left out.
+// The table of the page, and the days on which its rows were measured. A row that was not measured is left out.
 export function formatPage(results: ReadonlyMap<string, readonly Result[]>): string {
-  const body = PAGE.flatMap((row) => {
+  const found = PAGE.flatMap((row) => {
     const result = results.get(row.benchmark)?.find(({ title }) => title === row.section);
     const ours = result?.rows.find(({ what }) => what === row.what);
-    return result && ours ? [formatRow(row, ours, result)] : [];
+    return result && ours ? [{ row, ours, result }] : [];
   });
-  return formatTable(["what", "ours", "beside", "ratio", "target", "limit", "measured"], body);
+  const table = formatTable(
+    ["what", "ours", "beside", "ratio", "target", "limit"],
+    found.map(({ row, ours, result }) => formatRow(row, ours, result)),
+  );
+  const days = Map.groupBy(found, ({ result }) => result.startedAt.slice(0, 10));
+  const measured = [...days]
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(([day, rows]) => `${day} (${[...new Set(rows.map(({ row }) => row.benchmark))].join(", ")})`);
+  return `${table}\n\nMeasured on ${measured.join("; ")}.`;
 }
 
-function formatRow(row: PageRow, ours: ReadRow, { rows, startedAt }: Result): string[] {
+function formatRow(row: PageRow, ours: ReadRow, { rows }: Result): string[] {
   const find = (name: string | undefined) => rows.find(({ what }) => what === name);
   const beside = find(ours.beside);
   return [
@@ -196,7 +204,6 @@ function formatRow(row: PageRow, ours: ReadRow, { rows, startedAt }: Result): st
     ours.ratio === undefined ? "" : formatNumber(ours.ratio),
     row.isBeyondLimit ? "the limit" : (ours.verdict ?? ""),
     formatLimit(row, ours, find(row.limitRow)),
-    startedAt.slice(0, 10),
   ];
 }
 
