@@ -2,7 +2,12 @@ import { userInfo } from "node:os";
 import { Command } from "commander";
 import { DAY, HOUR } from "@berth/server/clock.ts";
 import { baseUrlOf } from "@berth/server/config/config.ts";
-import { issueOperatorToken, listOperatorTokens, revokeOperatorToken, type OperatorToken } from "@berth/server/keys/operator-tokens.ts";
+import {
+  issueOperatorToken,
+  listOperatorTokens,
+  revokeOperatorToken,
+  type OperatorToken,
+} from "@berth/server/keys/console/operator-tokens.ts";
 import { parseDuration } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { clean, facts, isoOf, relative, show, state, table } from "../terminal/output.ts";

@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import { MAX_FORKS, SESSION_STATUSES, type SessionStatus } from "@berth/contract";
 import { describeMs } from "@berth/server/config/kinds.ts";
 import { modelUsageOf } from "@berth/server/store/partners/model-usage.ts";
-import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
+import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/listing/details.ts";
 import { STEPS } from "@berth/server/sessions/states/outcome.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";

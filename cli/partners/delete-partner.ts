@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { updatePartner } from "@berth/server/keys/partners.ts";
 import { countLiveSessions, deletePartnerRows } from "@berth/server/store/partners/delete-partner.ts";
-import { listSessionDetails } from "@berth/server/store/sessions/details.ts";
+import { listSessionDetails } from "@berth/server/store/sessions/listing/details.ts";
 import { isAppError } from "@berth/contract";
 import type { Context } from "../context.ts";
 import { markSession, STEP_WAIT_MS } from "../sessions/mark-session.ts";

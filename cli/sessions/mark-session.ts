@@ -1,6 +1,6 @@
 import { AppError } from "@berth/contract";
 import { findSession } from "@berth/server/store/sessions/read.ts";
-import { findSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
+import { findSessionDetails, type SessionDetails } from "@berth/server/store/sessions/listing/details.ts";
 import type { Db } from "@berth/server/store/schema.ts";
 import { outcomeOf } from "@berth/server/sessions/states/states.ts";
 import { applyTransition } from "@berth/server/sessions/states/transitions.ts";

@@ -6,7 +6,7 @@ import type { SandboxStats } from "@berth/server/drivers/driver.ts";
 import { openDriver } from "@berth/server/drivers/index.ts";
 import { silentLog } from "@berth/server/log.ts";
 import type { Store } from "@berth/server/store/open.ts";
-import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
+import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/listing/details.ts";
 import { isAtSite, type Site } from "@berth/server/store/sessions/session.ts";
 import { createSandboxMeter } from "@berth/server/usage/sandbox-meter.ts";
 import { openDaemonLinks, openSecrets } from "../installation/daemon-access.ts";

@@ -6,7 +6,7 @@ import { registerPoolMetrics, registerSessionMetrics } from "../metrics/session-
 import { createEgressLog } from "../session-logs/egress-log.ts";
 import { createSessionServices } from "../sessions/session-services.ts";
 import { createVolumes } from "../sessions/volumes/volumes.ts";
-import { countByState, readQuotaUse } from "../store/sessions/count.ts";
+import { countByState, readQuotaUse } from "../store/sessions/listing/count.ts";
 import { openTracing } from "../tracing/open-tracing.ts";
 import { createSandboxMeter } from "../usage/sandbox-meter.ts";
 import { createUsageSampler } from "../usage/usage-sampler.ts";

@@ -1,6 +1,6 @@
 import { createListeners } from "../listeners.ts";
 import type { Session } from "../store/sessions/session.ts";
-import { viewOf, type SessionView } from "../store/sessions/view.ts";
+import { viewOf, type SessionView } from "../store/sessions/listing/view.ts";
 
 // Tells listeners about every change of a session that a partner can see.
 export interface Changes {

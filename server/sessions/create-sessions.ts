@@ -1,7 +1,7 @@
 import { AppError, isSandboxId } from "@berth/contract";
 import { createLoopTurns } from "../event-loop/loop-turns.ts";
-import { listSessions } from "../store/sessions/list.ts";
-import { readView, readViewBySandbox } from "../store/sessions/view.ts";
+import { listSessions } from "../store/sessions/listing/list.ts";
+import { readView, readViewBySandbox } from "../store/sessions/listing/view.ts";
 import { createChangeCalls, type ChangeCallsDeps } from "./calls/change-calls.ts";
 import { createCreateCall, type CreateCallDeps } from "./calls/create-call.ts";
 import { idOrUnused } from "./find-session.ts";

@@ -2,7 +2,7 @@ import { AppError, isSessionId } from "@berth/contract";
 import type { Db } from "../store/schema.ts";
 import { findSession } from "../store/sessions/read.ts";
 import { isPartnerSession, type PartnerSession, type Session } from "../store/sessions/session.ts";
-import { viewOf, type SessionView } from "../store/sessions/view.ts";
+import { viewOf, type SessionView } from "../store/sessions/listing/view.ts";
 
 // The session of a partner, in whatever state the partner can see.
 export async function findOwnSession(db: Db, partnerId: string, id: string): Promise<PartnerSession> {

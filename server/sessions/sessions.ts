@@ -9,14 +9,14 @@ import type {
   TimeoutAction,
   VolumeMount,
 } from "@berth/contract";
-import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
-import type { SessionView } from "../store/sessions/view.ts";
+import type { ListFilter, SessionPage } from "../store/sessions/listing/list.ts";
+import type { SessionView } from "../store/sessions/listing/view.ts";
 import type { SessionFiles } from "./snapshots/snapshots.ts";
 import type { Span } from "../tracing/span.ts";
 import type { Recorder } from "./states/transitions.ts";
 
-export type { ListFilter, ListPosition, SessionPage } from "../store/sessions/list.ts";
-export type { SessionView } from "../store/sessions/view.ts";
+export type { ListFilter, ListPosition, SessionPage } from "../store/sessions/listing/list.ts";
+export type { SessionView } from "../store/sessions/listing/view.ts";
 export type { Recorder } from "./states/transitions.ts";
 
 // The session service. Every method is scoped to a partner: another partner's session is not

@@ -1,5 +1,5 @@
 import type { ConsoleAuditEntry } from "@berth/contract/console.ts";
-import type { Viewer } from "../../keys/console-logins.ts";
+import type { Viewer } from "../../keys/console/console-logins.ts";
 import { operatorNames } from "../../store/console/operator-tokens.ts";
 import type { StoredAuditEntry } from "../../store/partners/audit.ts";
 import type { Db } from "../../store/schema.ts";

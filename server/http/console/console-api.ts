@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { AppError, isAppError } from "@berth/contract";
 import { CONSOLE_PATHS, type ConsoleSignIn, type ConsoleViewer, type ViewerKind } from "@berth/contract/console.ts";
 import type { Clock } from "../../clock.ts";
-import type { ConsoleLogins, Login, Viewer } from "../../keys/console-logins.ts";
+import type { ConsoleLogins, Login, Viewer } from "../../keys/console/console-logins.ts";
 import type { Store } from "../../store/open.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
 import { createMemoryBuckets } from "../limits/memory-buckets.ts";

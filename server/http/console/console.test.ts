@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CONSOLE_HEADER } from "@berth/contract/console.ts";
 import { HOUR, MINUTE } from "../../clock.ts";
 import { issueKey, revokeKey } from "../../keys/keys.ts";
-import { issueOperatorToken, revokeOperatorToken } from "../../keys/operator-tokens.ts";
+import { issueOperatorToken, revokeOperatorToken } from "../../keys/console/operator-tokens.ts";
 import { listAudit } from "../../store/partners/audit.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";

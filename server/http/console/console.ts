@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { ConsoleLogins } from "../../keys/console-logins.ts";
+import type { ConsoleLogins } from "../../keys/console/console-logins.ts";
 import type { UsageReports } from "../../usage/usage-reports.ts";
 import { addConsoleApi, type ConsoleApiDeps, type ConsoleRoute } from "./console-api.ts";
 import { addConsolePage } from "./console-page.ts";

@@ -3,7 +3,7 @@ import { newId } from "@berth/contract";
 import { CONSOLE_HEADER } from "@berth/contract/console.ts";
 import { HOUR, systemClock } from "../../clock.ts";
 import { issueKey } from "../../keys/keys.ts";
-import { issueOperatorToken } from "../../keys/operator-tokens.ts";
+import { issueOperatorToken } from "../../keys/console/operator-tokens.ts";
 import { appendEvent } from "../../store/events.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
 import { addEgressHosts } from "../../store/session-logs/egress-hosts.ts";

@@ -2,7 +2,7 @@ import type { ConsoleOverview, ConsoleServer } from "@berth/contract/console.ts"
 import { MINUTE, type Clock } from "../../clock.ts";
 import { countCreates, countSessions } from "../../store/console/counts.ts";
 import type { Store } from "../../store/open.ts";
-import { countLive } from "../../store/sessions/count.ts";
+import { countLive } from "../../store/sessions/listing/count.ts";
 import { findPartnerFast } from "../../store/partners/partners.ts";
 import { readBacklog } from "../../store/webhooks/backlog.ts";
 import type { ConsoleRoute } from "./console-api.ts";

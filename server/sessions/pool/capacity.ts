@@ -4,7 +4,7 @@ import { AppError } from "@berth/contract";
 import type { MachineDisk } from "../../disk-space.ts";
 import type { Db } from "../../store/schema.ts";
 import type { Engine } from "../../store/open.ts";
-import { countPartnerSandboxes, countSandboxes, lockSite } from "../../store/sessions/count.ts";
+import { countPartnerSandboxes, countSandboxes, lockSite } from "../../store/sessions/listing/count.ts";
 import type { Site } from "../../store/sessions/session.ts";
 
 // Whether there is room for one more sandbox that holds memory. A create without room is refused before anything is created.

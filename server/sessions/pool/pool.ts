@@ -6,7 +6,7 @@ import type { Log } from "../../log.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
-import { countBlanks, lockSite } from "../../store/sessions/count.ts";
+import { countBlanks, lockSite } from "../../store/sessions/listing/count.ts";
 import { hasSessionIn, sessionsInState } from "../../store/sessions/read.ts";
 import type { Blank, Site } from "../../store/sessions/session.ts";
 import { insertSession } from "../../store/sessions/write.ts";

@@ -4,7 +4,7 @@ import { newToken, type Secrets } from "../../secrets/secrets.ts";
 import type { Store, Sync } from "../../store/open.ts";
 import { lockPartner } from "../../store/partners/partners.ts";
 import type { Db } from "../../store/schema.ts";
-import { countLive } from "../../store/sessions/count.ts";
+import { countLive } from "../../store/sessions/listing/count.ts";
 import { hasWarm } from "../../store/sessions/read.ts";
 import { isInStep, type Site, type Lease, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
 import { claimWarm, insertSession, type NewOwner, type NewSession, type SealedValues } from "../../store/sessions/write.ts";

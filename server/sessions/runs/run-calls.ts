@@ -7,7 +7,7 @@ import { isFinal } from "../../store/runs/run.ts";
 import { countUnfinished, findRun, listRuns, type FoundRun } from "../../store/runs/read.ts";
 import { insertRun, lockSession } from "../../store/runs/write.ts";
 import { isAtSite, isPartnerSession, statusOf, type PartnerSession, type Session, type Site } from "../../store/sessions/session.ts";
-import { viewOf } from "../../store/sessions/view.ts";
+import { viewOf } from "../../store/sessions/listing/view.ts";
 import type { Changes } from "../changes.ts";
 import { findOwnSession } from "../find-session.ts";
 import type { Activity } from "../idle/activity.ts";

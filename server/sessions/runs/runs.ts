@@ -2,7 +2,7 @@ import type { RunId, SandboxId } from "@berth/contract";
 import type { RunAnswer, RunStatus, StartRun } from "@berth/contract/daemon/runs.ts";
 import type { ListedRun, StoredRun } from "../../store/runs/run.ts";
 import type { Db } from "../../store/schema.ts";
-import type { SessionView } from "../../store/sessions/view.ts";
+import type { SessionView } from "../../store/sessions/listing/view.ts";
 import type { LinkMessage } from "./run-link.ts";
 
 export type { ListedRun, StoredRun } from "../../store/runs/run.ts";

@@ -8,7 +8,7 @@ import { findSession } from "../../store/sessions/read.ts";
 import type { SessionSetup } from "../../store/sessions/session-setup.ts";
 import { isAtSite, isPartnerSession, type Site, type PartnerSession } from "../../store/sessions/session.ts";
 import { sessionsToSetUp, type RunningSession } from "../../store/sessions/due.ts";
-import type { SessionView } from "../../store/sessions/view.ts";
+import type { SessionView } from "../../store/sessions/listing/view.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import type { Templates } from "../../templates.ts";
 import type { Trigger } from "../states/states.ts";

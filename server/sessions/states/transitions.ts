@@ -12,7 +12,7 @@ import {
   type SessionInStep,
   type Step,
 } from "../../store/sessions/session.ts";
-import { viewOf, type SessionView } from "../../store/sessions/view.ts";
+import { viewOf, type SessionView } from "../../store/sessions/listing/view.ts";
 import { deleteSession, moveSession, releaseLease, updateSession, type SessionChanges } from "../../store/sessions/write.ts";
 import { addTime, timeChange } from "../../store/usage/time.ts";
 import { endRunsOf, type RunsEnd } from "./run-ends.ts";

@@ -1,5 +1,5 @@
 import type { Db } from "../schema.ts";
-import { countLive } from "../sessions/count.ts";
+import { countLive } from "../sessions/listing/count.ts";
 import { parsePartner, type Partner } from "../partners/partners.ts";
 
 export interface PartnerUse extends Partner {

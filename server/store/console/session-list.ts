@@ -1,7 +1,7 @@
 import type { SandboxId, SessionId } from "@berth/contract";
 import type { StatusFilter } from "@berth/contract/console.ts";
 import type { Db } from "../schema.ts";
-import { pageOf, type ListPosition } from "../sessions/list.ts";
+import { pageOf, type ListPosition } from "../sessions/listing/list.ts";
 import type { SessionRow } from "../sessions/parse-session.ts";
 
 // The sessions that the console lists, newest first, also in states that partners do not see.

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { sessionRow } from "../testing/session-row.ts";
 import { parseSession, type SessionRow } from "./parse-session.ts";
 import { isInStep, isPartnerSession, SESSION_STATES, type SessionState } from "./session.ts";
-import { parseView, viewOf } from "./view.ts";
+import { parseView, viewOf } from "./listing/view.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 const lease = { lease_owner: "server-1", lease_until: NOW_MS + 1000 };

@@ -1,4 +1,4 @@
-import { SessionDetail } from "./session-detail.tsx";
+import { SessionDetail } from "./detail/session-detail.tsx";
 import { SessionList } from "./session-list.tsx";
 
 export const SessionsPage = ({ rest: [id] }: { rest: string[] }) =>

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
 import { CONSOLE_HEADER, type ViewerKind } from "@berth/contract/console.ts";
-import type { ConsoleLogins, Viewer } from "../../../keys/console-logins.ts";
+import type { ConsoleLogins, Viewer } from "../../../keys/console/console-logins.ts";
 import type { AuditEntry } from "../../../store/partners/audit.ts";
 
 // The permissions of one request to the console. Handlers pass `partnerId` on to the store and never look at the viewer.

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { CONSOLE_PATHS, type SignInFault } from "@berth/contract/console.ts";
 import { MINUTE, type Clock } from "../../../clock.ts";
-import type { ConsoleLogins, Login } from "../../../keys/console-logins.ts";
-import { OidcFailure, type OidcProvider, type PendingSignIn } from "../../../keys/oidc-provider.ts";
+import type { ConsoleLogins, Login } from "../../../keys/console/console-logins.ts";
+import { OidcFailure, type OidcProvider, type PendingSignIn } from "../../../keys/console/oidc-provider.ts";
 import type { Log } from "../../../log.ts";
 import type { Secrets } from "../../../secrets/secrets.ts";
 import { cookieOf } from "./access.ts";

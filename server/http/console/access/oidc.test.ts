@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { CONSOLE_HEADER } from "@berth/contract/console.ts";
 import { HOUR } from "../../../clock.ts";
-import { createOidcProvider, type OidcProvider } from "../../../keys/oidc-provider.ts";
-import { ruleFor } from "../../../keys/oidc-rules.ts";
-import { listOperatorTokens, revokeOperatorToken } from "../../../keys/operator-tokens.ts";
+import { createOidcProvider, type OidcProvider } from "../../../keys/console/oidc-provider.ts";
+import { ruleFor } from "../../../keys/console/oidc-rules.ts";
+import { listOperatorTokens, revokeOperatorToken } from "../../../keys/console/operator-tokens.ts";
 import { CLIENT, startIdentityProvider, type IdentityProvider } from "../../../keys/testing/identity-provider.ts";
 import { listAudit } from "../../../store/partners/audit.ts";
 import { createTestClock } from "../../../testing/test-clock.ts";

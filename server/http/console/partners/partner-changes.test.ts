@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SessionId } from "@berth/contract";
 import { CONSOLE_HEADER, type ConsolePartnerDetail } from "@berth/contract/console.ts";
 import { HOUR, systemClock } from "../../../clock.ts";
-import { issueOperatorToken } from "../../../keys/operator-tokens.ts";
+import { issueOperatorToken } from "../../../keys/console/operator-tokens.ts";
 import { getPartner } from "../../../keys/partners.ts";
 import { insertSessionRow, sessionRow } from "../../../store/testing/session-row.ts";
 import { listAudit } from "../../../store/partners/audit.ts";

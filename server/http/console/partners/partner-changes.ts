@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { ConsolePartnerDetail } from "@berth/contract/console.ts";
 import type { Clock } from "../../../clock.ts";
 import { getPartner, updatePartner, type Partner, type PartnerChanges } from "../../../keys/partners.ts";
-import { countLive } from "../../../store/sessions/count.ts";
+import { countLive } from "../../../store/sessions/listing/count.ts";
 import type { Store } from "../../../store/open.ts";
 import { appendAudit } from "../../../store/partners/audit.ts";
 import { lockPartner } from "../../../store/partners/partners.ts";

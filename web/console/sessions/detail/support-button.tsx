@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { ConsoleSessionDetail, ConsoleSupportLink } from "@berth/contract/console.ts";
-import { useConsole } from "../connection/context.ts";
-import { Dialog } from "../parts/confirm.tsx";
+import { useConsole } from "../../connection/context.ts";
+import { Dialog } from "../../parts/confirm.tsx";
 
 // Opens the workspace for the operator's support, where the partner allows it.
 export function SupportButton({ session, onFailure }: { session: ConsoleSessionDetail; onFailure: (message: string) => void }) {

@@ -1,13 +1,13 @@
 import { useState } from "react";
 import type { SessionToken } from "@berth/contract";
 import type { ConsoleList } from "@berth/contract/console.ts";
-import { useConsole } from "../connection/context.ts";
-import { useData } from "../connection/use-data.ts";
-import { Confirm } from "../parts/confirm.tsx";
-import { DataTable } from "../parts/data-table.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { relative } from "../parts/format.ts";
-import { Mark } from "../parts/status.tsx";
+import { useConsole } from "../../connection/context.ts";
+import { useData } from "../../connection/use-data.ts";
+import { Confirm } from "../../parts/confirm.tsx";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { relative } from "../../parts/format.ts";
+import { Mark } from "../../parts/status.tsx";
 
 const REFRESH_MS = 10_000;
 

@@ -1,4 +1,4 @@
-import type { Config } from "../config/config.ts";
+import type { Config } from "../../config/config.ts";
 import { createOidcProvider } from "./oidc-provider.ts";
 
 // null: operators sign in with tokens only.

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import type { ConsoleSessionDetail, ConsoleStats } from "@berth/contract/console.ts";
-import { bytes, count, duration } from "../parts/format.ts";
-import { Meter, Stat } from "../parts/stat.tsx";
+import { bytes, count, duration } from "../../parts/format.ts";
+import { Meter, Stat } from "../../parts/stat.tsx";
 
 // The current use of the sandbox against its limits, and the usage of the session so far.
 export function SessionUse({ session: { now, limits, usage } }: { session: ConsoleSessionDetail }) {

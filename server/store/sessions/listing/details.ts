@@ -1,8 +1,8 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
-import type { Db } from "../schema.ts";
+import type { Db } from "../../schema.ts";
 import { pageOf } from "./list.ts";
-import type { SessionRow } from "./parse-session.ts";
-import type { Site } from "./session.ts";
+import type { SessionRow } from "../parse-session.ts";
+import type { Site } from "../session.ts";
 import { parseViewRow, statusOfRow, type SessionView } from "./view.ts";
 
 // Everything that an operator may see of a session, in whatever state it is.

@@ -1,9 +1,9 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
-import { prepareFirst } from "../engines/prepared.ts";
-import type { SessionRow } from "./parse-session.ts";
-import { parseRules, RULE_COLUMNS, rulesOf, type SessionRules } from "./rules.ts";
-import { parseSetup, type SessionSetup } from "./session-setup.ts";
-import { isPartnerSession, statusOf, type Session, type SessionState } from "./session.ts";
+import { prepareFirst } from "../../engines/prepared.ts";
+import type { SessionRow } from "../parse-session.ts";
+import { parseRules, RULE_COLUMNS, rulesOf, type SessionRules } from "../rules.ts";
+import { parseSetup, type SessionSetup } from "../session-setup.ts";
+import { isPartnerSession, statusOf, type Session, type SessionState } from "../session.ts";
 
 // A session as the rest of the server may see it: no token, no environment.
 export interface SessionView extends SessionRules {

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
-import type { Db } from "../schema.ts";
-import type { PoolKey } from "./read.ts";
-import { SESSION_STATES, type Site, type SessionState } from "./session.ts";
+import type { Db } from "../../schema.ts";
+import type { PoolKey } from "../read.ts";
+import { SESSION_STATES, type Site, type SessionState } from "../session.ts";
 
 // Sandboxes of this site that hold memory: all that run or may be frozen.
 export function countSandboxes(db: Db, site: Site): Promise<number> {

@@ -1,14 +1,14 @@
 import { AppError, newId } from "@berth/contract";
-import { hashKey, hintOf, newOperatorToken } from "../api-key-format.ts";
-import type { Clock } from "../clock.ts";
+import { hashKey, hintOf, newOperatorToken } from "../../api-key-format.ts";
+import type { Clock } from "../../clock.ts";
 import {
   findOperatorToken,
   insertOperatorToken,
   listOperatorTokens as readTokens,
   setOperatorTokenRevoked,
   type StoredOperatorToken,
-} from "../store/console/operator-tokens.ts";
-import type { Db } from "../store/schema.ts";
+} from "../../store/console/operator-tokens.ts";
+import type { Db } from "../../store/schema.ts";
 
 // An operator signs in to the console with such a token. Its secret is shown once, stored nowhere and not part of this.
 export interface OperatorToken extends StoredOperatorToken {

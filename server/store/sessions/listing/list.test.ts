@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { onBothEngines } from "../../../tests/support/databases/stores.ts";
-import type { Store } from "../open.ts";
-import { insertPartner } from "../store.suite.ts";
-import { insertSessionRow, LARGE_METADATA, sessionRow } from "../testing/session-row.ts";
+import { onBothEngines } from "../../../../tests/support/databases/stores.ts";
+import type { Store } from "../../open.ts";
+import { insertPartner } from "../../store.suite.ts";
+import { insertSessionRow, LARGE_METADATA, sessionRow } from "../../testing/session-row.ts";
 import { listSessions, type ListFilter, type SessionPage } from "./list.ts";
-import type { SessionRow } from "./parse-session.ts";
-import { SESSION_STATES } from "./session.ts";
+import type { SessionRow } from "../parse-session.ts";
+import { SESSION_STATES } from "../session.ts";
 import { parseView } from "./view.ts";
 
 const nowMs = Date.UTC(2030, 0, 1);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { onBothEngines } from "../../../tests/support/databases/stores.ts";
-import { insertPartner } from "../store.suite.ts";
-import { insertSessionRow, sessionRow } from "../testing/session-row.ts";
+import { onBothEngines } from "../../../../tests/support/databases/stores.ts";
+import { insertPartner } from "../../store.suite.ts";
+import { insertSessionRow, sessionRow } from "../../testing/session-row.ts";
 import { countByState, readQuotaUse } from "./count.ts";
 
 onBothEngines("counts of sessions", (databases) => {

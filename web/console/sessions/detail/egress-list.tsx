@@ -1,9 +1,9 @@
 import type { EgressHost, EgressLog } from "@berth/contract";
-import { useData } from "../connection/use-data.ts";
-import { DataTable } from "../parts/data-table.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { bytes, count, relative } from "../parts/format.ts";
-import { Mark, type Tint } from "../parts/status.tsx";
+import { useData } from "../../connection/use-data.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { bytes, count, relative } from "../../parts/format.ts";
+import { Mark, type Tint } from "../../parts/status.tsx";
 
 const REFRESH_MS = 10_000;
 const TINTS: Record<EgressHost["outcome"], Tint> = { allowed: "good", refused: "bad", unreachable: "warn" };

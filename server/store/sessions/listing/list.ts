@@ -1,8 +1,8 @@
 import type { SessionId, SessionStatus } from "@berth/contract";
 import type { SelectQueryBuilder } from "kysely";
-import { batchSizes, PAGE_BYTES, SLICE_BYTES, SLICE_ROWS } from "../page-budget.ts";
-import type { Db, Tables } from "../schema.ts";
-import { SESSION_STATES, STATUSES, type SessionState } from "./session.ts";
+import { batchSizes, PAGE_BYTES, SLICE_BYTES, SLICE_ROWS } from "../../page-budget.ts";
+import type { Db, Tables } from "../../schema.ts";
+import { SESSION_STATES, STATUSES, type SessionState } from "../session.ts";
 import { parseView, VIEW_COLUMNS, type SessionView, type ViewRow } from "./view.ts";
 
 // A partner's sessions, the newest or the oldest first. The position in the list is (created_at, id), which never changes, so that pages

@@ -1,5 +1,5 @@
 import type { ConsoleSessionDetail } from "@berth/contract/console.ts";
-import { dateTime } from "../parts/format.ts";
+import { dateTime } from "../../parts/format.ts";
 
 interface Entry {
   key: string;

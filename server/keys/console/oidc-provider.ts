@@ -1,5 +1,5 @@
 import type { Configuration } from "openid-client";
-import { SECOND } from "../clock.ts";
+import { SECOND } from "../../clock.ts";
 import { ruleFor, type Claims } from "./oidc-rules.ts";
 
 // Sign-in at an identity provider, with the code flow of OpenID Connect and PKCE. Both methods throw an OidcFailure.

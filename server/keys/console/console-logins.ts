@@ -1,11 +1,11 @@
 import { AppError } from "@berth/contract";
-import { hashKey } from "../api-key-format.ts";
-import { HOUR, type Clock } from "../clock.ts";
-import { newToken, sha256Hex } from "../secrets/secrets.ts";
-import { deleteLogin, findLogin, insertLogin, purgeLogins, type FoundLogin, type NewLogin } from "../store/console/console-logins.ts";
-import { findIdentity, findOperatorTokenByHash, setIdentity, setOperatorTokenUsed } from "../store/console/operator-tokens.ts";
-import type { Store } from "../store/open.ts";
-import type { Authenticator } from "./authenticate.ts";
+import { hashKey } from "../../api-key-format.ts";
+import { HOUR, type Clock } from "../../clock.ts";
+import { newToken, sha256Hex } from "../../secrets/secrets.ts";
+import { deleteLogin, findLogin, insertLogin, purgeLogins, type FoundLogin, type NewLogin } from "../../store/console/console-logins.ts";
+import { findIdentity, findOperatorTokenByHash, setIdentity, setOperatorTokenUsed } from "../../store/console/operator-tokens.ts";
+import type { Store } from "../../store/open.ts";
+import type { Authenticator } from "../authenticate.ts";
 import type { Identity } from "./oidc-provider.ts";
 import { issueOperatorToken } from "./operator-tokens.ts";
 

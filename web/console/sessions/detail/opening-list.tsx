@@ -1,9 +1,9 @@
 import type { ConsoleList, ConsoleOpening } from "@berth/contract/console.ts";
-import { useData } from "../connection/use-data.ts";
-import { DataTable } from "../parts/data-table.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { dateTime, duration } from "../parts/format.ts";
-import { Mark } from "../parts/status.tsx";
+import { useData } from "../../connection/use-data.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { dateTime, duration } from "../../parts/format.ts";
+import { Mark } from "../../parts/status.tsx";
 
 const REFRESH_MS = 5000;
 

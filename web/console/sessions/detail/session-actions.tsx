@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { ConsoleSessionDetail, SessionAction } from "@berth/contract/console.ts";
-import { useConsole } from "../connection/context.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { useConsole } from "../../connection/context.ts";
+import { Confirm } from "../../parts/confirm.tsx";
 
 interface Props {
   session: ConsoleSessionDetail;
