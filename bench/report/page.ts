@@ -11,6 +11,8 @@ interface PageRow {
   limit?: string;
   // The row of the same section that is this limit. The page then has its value and our ratio to it.
   limitRow?: string;
+  // The limit of the slowest, in the unit of the row, where no row is that limit.
+  limitP99?: number;
   // The target lies beyond the limit, so the limit takes its place.
   isBeyondLimit?: true;
 }
@@ -52,7 +54,9 @@ export const PAGE: readonly PageRow[] = [
     benchmark: "tti",
     section: `${TTI}, 100 at once`,
     what: "Berth, filled pool",
-    limit: "100 starts of `node` take two cores half a second",
+    limit: "100 starts of `node` on two cores",
+    limitP99: 500,
+    isBeyondLimit: true,
   },
   {
     label: "The same, 100 at once, default pool",
@@ -207,6 +211,7 @@ function formatRow(row: PageRow, ours: ReadRow, { rows }: Result): string[] {
   ];
 }
 
-function formatLimit({ limit = "" }: PageRow, ours: ReadRow, found: ReadRow | undefined): string {
+function formatLimit({ limit = "", limitP99 }: PageRow, ours: ReadRow, found: ReadRow | undefined): string {
+  if (limitP99 !== undefined) return `${limit}: ${limitP99} ${ours.unit}; our p99 is ${formatNumber(ours.p99 / limitP99)} ×`;
   return found ? `${limit}: ${formatNumber(found.p50)} ${found.unit}; ours is ${formatNumber(ours.p50 / found.p50)} ×` : limit;
 }
