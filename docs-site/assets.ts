@@ -7,6 +7,8 @@ import { ROOT } from "./sources.ts";
 export interface Assets {
   style: string;
   script: string;
+  // Only for the reference of the API.
+  tryIt: string;
   // Runs before the page is painted, so that a dark page does not start white.
   theme: string;
   icon: string;
@@ -18,7 +20,7 @@ export async function bundleAssets(folder: string): Promise<Assets> {
     build({
       ...OPTIONS,
       outdir: folder,
-      entryPoints: ["docs-site/browser/main.ts", "docs-site/styles/index.css"],
+      entryPoints: ["docs-site/browser/main.ts", "docs-site/browser/try-it.js", "docs-site/styles/index.css"],
       splitting: true,
       format: "esm",
     }),
@@ -32,6 +34,7 @@ export async function bundleAssets(folder: string): Promise<Assets> {
   return {
     style: addressOf("styles/index.css"),
     script: addressOf("browser/main.ts"),
+    tryIt: addressOf("browser/try-it.js"),
     theme: addressOf("browser/theme.ts"),
     icon: copyAsset(join(ROOT, "web/public/assets/icon.svg"), folder),
   };

@@ -4,6 +4,7 @@ import { basename, join, relative } from "node:path";
 import { assetAddress, bundleAssets } from "./assets.ts";
 import { createMarkdown, type Markdown } from "./markdown.ts";
 import { navigationOf, neighboursOf, releasesOf } from "./menus.ts";
+import { operationSections } from "./operations.ts";
 import { outlineOf, type Section } from "./outline.ts";
 import { createLinks, readSources, ROOT, type Source } from "./sources.ts";
 
@@ -18,7 +19,7 @@ export async function buildDocs(): Promise<void> {
   mkdirSync(join(OUT, "assets"), { recursive: true });
   const assets = {
     ...(await bundleAssets(join(OUT, "assets"))),
-    search: writeSearchData([...outlines.values()].flatMap(({ sections }) => sections)),
+    search: writeSearchData([...[...outlines.values()].flatMap(({ sections }) => sections), ...operationSections()]),
   };
   const version = readVersion();
   const releases = releasesOf(sources);

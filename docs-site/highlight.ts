@@ -19,6 +19,7 @@ const PARSERS: Record<string, { parse(text: string): Parameters<typeof highlight
   http: StreamLanguage.define(http).parser,
   json,
   python,
+  js: javascript,
   ts: javascript.configure({ dialect: "ts" }),
   yaml,
 };

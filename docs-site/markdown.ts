@@ -109,6 +109,8 @@ function collectImages(images: Map<string, string>): PluginSimple {
 const wrapBlocks: PluginSimple = ({ renderer: { rules } }) => {
   rules.table_open = () => `<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n`;
   rules.table_close = () => `</table></div>\n`;
+  // Long names may break after an underscore or a slash.
+  rules.code_inline = (tokens, index) => `<code>${escapeHtml(tokens[index]!.content).replaceAll(/(?<=\w)[_/](?=\w)/g, "$&<wbr>")}</code>`;
   rules.fence = (tokens, index) => {
     const { info, content, attrs } = tokens[index]!;
     const language = info.trim();

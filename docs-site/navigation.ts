@@ -16,7 +16,10 @@ export const NAVIGATION: Group[] = [
   {
     title: "Tutorial",
     about: "From nothing to a workspace inside your own page, in a quarter of an hour.",
-    entries: [{ file: "docs/tutorial.md", name: "Your first workspace" }],
+    entries: [
+      { file: "docs/tutorial.md", name: "Your first workspace" },
+      { file: "README.md", name: "Quick start" },
+    ],
   },
   {
     title: "How-to guides",

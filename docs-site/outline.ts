@@ -24,13 +24,13 @@ export interface Outline {
 
 export function outlineOf({ parser }: Markdown, source: Source): Outline {
   const headings: Heading[] = [];
-  const sections: Section[] = [{ url: source.url, page: source.name, title: "", text: "" }];
+  const sections: Section[] = [{ url: source.url, page: source.title, title: "", text: "" }];
   const tokens = parser.parse(source.text, { file: source.file });
   for (const [index, token] of tokens.entries()) {
     if (token.type === "heading_open" && token.tag !== "h1") {
       const heading = { level: Number(token.tag.slice(1)), title: textOf(tokens[index + 1]), anchor: token.attrGet("id")! };
       headings.push(heading);
-      sections.push({ url: `${source.url}#${heading.anchor}`, page: source.name, title: heading.title, text: "" });
+      sections.push({ url: `${source.url}#${heading.anchor}`, page: source.title, title: heading.title, text: "" });
     } else if (tokens[index - 1]?.type !== "heading_open") {
       const text = searchText(token);
       if (text !== "") sections.at(-1)!.text += `${text} `;

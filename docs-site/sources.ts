@@ -17,7 +17,7 @@ export interface Source {
 }
 
 const FILES = [
-  "{ARCHITECTURE,CHANGELOG,CONTRIBUTING,SECURITY}.md",
+  "{ARCHITECTURE,CHANGELOG,CONTRIBUTING,README,SECURITY}.md",
   "docs/*.md",
   "docs/decisions/*.md",
   "client/README.md",
@@ -46,6 +46,7 @@ export function readSources(): Source[] {
 // Files whose address would be that of another page.
 const OTHER_ADDRESSES: Record<string, string> = {
   "docs/api.md": "partner-api",
+  "README.md": "quick-start",
   "SECURITY.md": "security-policy",
   "client/README.md": "clients/typescript",
 };
@@ -65,7 +66,7 @@ export type Target = { url: string } | { file: string } | null;
 
 export function createLinks(sources: readonly Source[]): (from: string, link: string) => Target {
   const urls = new Map(sources.map(({ file, url }) => [file, url]));
-  urls.set("README.md", "/docs").set("docs", "/docs").set(INDEX, "/docs").set("docs/decisions", DECISIONS_URL);
+  urls.set("docs", "/docs").set(INDEX, "/docs").set("docs/decisions", DECISIONS_URL);
   return (from, link) => {
     const [path = "", anchor] = link.split("#");
     const file = path === "" ? from : normalize(join(dirname(from), path)).replace(/\/$/, "");

@@ -18,11 +18,14 @@ export interface BuiltFile {
   body: Buffer;
 }
 
-interface StoredFile {
+// A file in memory, with what it is when compressed.
+export interface StoredFile {
   type: string;
   bytes: Buffer;
   compressed: Map<Encoding, Promise<Buffer>>;
 }
+
+export const storeFile = (type: string, bytes: Buffer): StoredFile => ({ type, bytes, compressed: new Map() });
 
 export function createBuiltFiles(folder: string): BuiltFiles {
   let files = new Map<string, StoredFile>();
@@ -44,22 +47,25 @@ export function createBuiltFiles(folder: string): BuiltFiles {
       const isPage = path.endsWith(".html");
       const file = (isPage ? undefined : files.get(path)) ?? currentFiles().get(path);
       if (!file) return null;
-      const encoding = file.bytes.length > 1024 && isText(file.type) ? chooseEncoding(acceptEncoding) : null;
-      const body = encoding === null ? file.bytes : await compress(file, encoding);
       // The names of assets contain a content hash.
-      const isAsset = path.startsWith("assets/");
-      const headers = {
-        "content-type": file.type,
-        "content-length": body.length,
-        "cache-control": isAsset ? "public, max-age=31536000, immutable" : "no-cache",
-        ...(!isAsset && { etag: `"${createHash("sha256").update(body).digest("base64url")}"` }),
-        "x-content-type-options": "nosniff",
-        vary: "accept-encoding",
-        ...(encoding !== null && { "content-encoding": encoding }),
-      };
-      return { headers, body };
+      return respondWith(file, acceptEncoding, path.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache");
     },
   };
+}
+
+export async function respondWith(file: StoredFile, acceptEncoding: string | undefined, caching: string): Promise<BuiltFile> {
+  const encoding = file.bytes.length > 1024 && isText(file.type) ? chooseEncoding(acceptEncoding) : null;
+  const body = encoding === null ? file.bytes : await compress(file, encoding);
+  const headers = {
+    "content-type": file.type,
+    "content-length": body.length,
+    "cache-control": caching,
+    ...(caching === "no-cache" && { etag: `"${createHash("sha256").update(body).digest("base64url")}"` }),
+    "x-content-type-options": "nosniff",
+    vary: "accept-encoding",
+    ...(encoding !== null && { "content-encoding": encoding }),
+  };
+  return { headers, body };
 }
 
 function readAll(folder: string): Map<string, StoredFile> {
@@ -70,7 +76,7 @@ function readAll(folder: string): Map<string, StoredFile> {
     entries.map((entry) => {
       const path = join(entry.parentPath, entry.name);
       const type = TYPES[extname(entry.name)] ?? "application/octet-stream";
-      return [relative(folder, path).replaceAll(sep, "/"), { type, bytes: readFileSync(path), compressed: new Map() }];
+      return [relative(folder, path).replaceAll(sep, "/"), storeFile(type, readFileSync(path))];
     }),
   );
 }

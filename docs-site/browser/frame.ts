@@ -4,6 +4,7 @@ import { storeChoice } from "./storage.ts";
 export function wireFrame(): void {
   wireTheme();
   wireNavigation();
+  wireContents();
   closeMenuOutside(document.querySelector<HTMLDetailsElement>(".versions")!);
   document.querySelector(".navigation [aria-current]")?.scrollIntoView({ block: "nearest" });
 }
@@ -37,6 +38,16 @@ function wireNavigation(): void {
   document.querySelector("#navigation")!.addEventListener("click", (event) => {
     if ((event.target as Element).closest("a")) show(false);
   });
+}
+
+// Beside the page the list of its sections is open, above it closed.
+function wireContents(): void {
+  const details = document.querySelector<HTMLDetailsElement>(".contents details");
+  if (!details) return;
+  const isBeside = matchMedia("(min-width: 1181px)");
+  const show = () => (details.open = isBeside.matches);
+  isBeside.addEventListener("change", show);
+  show();
 }
 
 function closeMenuOutside(menu: HTMLDetailsElement): void {

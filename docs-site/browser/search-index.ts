@@ -20,8 +20,10 @@ export async function loadIndex(address: string): Promise<(query: string) => Fou
   await index.addAllAsync(sections.map((section, id) => ({ ...section, id })));
   return (query) => index.search(query, { boostDocument }).map(({ id, terms }) => ({ section: sections[id as number]!, terms }));
 
-  // Guides come before the changelog and the decisions.
+  // A reader who looks for an error finds what it means. Guides come before the changelog and the decisions.
   function boostDocument(id: number): number {
-    return /^\/docs\/(changelog|decisions\/|architecture|contributing)/.test(sections[id]!.url) ? 0.3 : 1;
+    const { url } = sections[id]!;
+    if (/^\/docs\/(errors|troubleshooting)/.test(url)) return 3;
+    return /^\/docs\/(changelog|decisions\/|architecture|contributing)/.test(url) ? 0.3 : 1;
   }
 }

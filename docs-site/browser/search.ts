@@ -92,7 +92,9 @@ function snippetOf(text: string, terms: readonly string[]): string {
 function markTerms(text: string, terms: readonly string[]): (string | HTMLElement)[] {
   // Longer terms first; they consist of letters, digits and underscores.
   const pattern = terms.toSorted((one, other) => other.length - one.length).join("|");
-  return text.split(new RegExp(`(${pattern})`, "giu")).map((part, index) => (index % 2 === 1 ? element("mark", {}, part) : part));
+  return text
+    .split(new RegExp(String.raw`(?<![\p{L}\p{N}_])(${pattern})`, "giu"))
+    .map((part, index) => (index % 2 === 1 ? element("mark", {}, part) : part));
 }
 
 function element(name: string, attributes: Record<string, string>, text = ""): HTMLElement {

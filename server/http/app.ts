@@ -18,7 +18,6 @@ import type { Tracer } from "../tracing/tracer.ts";
 import { addConsole, type ConsoleDeps } from "./console/console.ts";
 import { addClientRoutes } from "./docs/client-routes.ts";
 import { addDocsRoutes } from "./docs/docs-routes.ts";
-import { addDocsSite } from "./docs/docs-site-routes.ts";
 import { admitRequests, badUrlError } from "./limits/admission.ts";
 import type { Authenticate } from "./limits/authentication.ts";
 import { createMemoryBuckets } from "./limits/memory-buckets.ts";
@@ -153,7 +152,6 @@ export async function createApp(deps: AppDeps): Promise<App> {
   deps.addFacades?.(app, idempotency);
   if (deps.console) addConsole(app, deps, deps.console);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
-  addDocsSite(app);
   addClientRoutes(app);
   await app.ready();
 

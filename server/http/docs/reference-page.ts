@@ -1,37 +1,28 @@
 import type { OpenApi, Operation, OpenApiResponse } from "@berth/contract/openapi/openapi.ts";
-import { escapeHtml, htmlPage } from "../../html-page.ts";
+import { escapeHtml } from "../../html-page.ts";
 
-// Renders the OpenAPI description as one page without external resources. Its only script, try-it.js, adds forms that send
-// requests; the page is complete without it. 0025-own-static-files-and-docs-page.md explains why this is not a library.
-export function renderReferencePage(api: OpenApi, baseUrl: string): string {
+// Renders the OpenAPI description for its page in the documentation (docs-site/pages/api.njk): the reference, and the list of operations.
+// The page is complete without its script, try-it.js, which adds forms that send requests. 0025-own-static-files-and-docs-page.md
+// explains why this is not a library.
+export function renderReference(api: OpenApi, baseUrl: string): { reference: string; operations: string } {
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
   const byTag = api.tags.map((tag) => ({ ...tag, operations: operations.filter(({ operation }) => operation.tags.includes(tag.name)) }));
-  return htmlPage({
-    title: String(api.info.title),
-    head: `<meta name="color-scheme" content="light dark">
-<link rel="stylesheet" href="/docs/api/style.css">
-<script type="module" src="/docs/api/try-it.js"></script>`,
-    body: `<a class="skip" href="#main">Skip to content</a>
-<nav aria-label="Operations">
-<p class="brand"><a href="/docs">Documentation</a></p>
-<p class="brand">${text(api.info.title)} <small>${text(api.info.version)}</small></p>
-${byTag.map(navGroup).join("\n")}
-</nav>
-<main id="main">
-<header>
+  return {
+    operations: byTag.map(operationList).join("\n"),
+    reference: `<header>
 <h1>${text(api.info.title)}</h1>
 ${paragraphs(api.info.description)}
 <dl class="facts">
+<dt>Version</dt><dd>${text(api.info.version)}</dd>
 <dt>Base URL</dt><dd><code>${text(baseUrl)}</code></dd>
 <dt>API key</dt><dd><code>Authorization: Bearer berth_…</code> or <code>X-API-Key: berth_…</code></dd>
 <dt>Description</dt><dd><a href="/api/b2b/docs">OpenAPI 3.1 (YAML)</a></dd>
 </dl>
 </header>
-${byTag.map((tag) => tagSection(api, tag)).join("\n")}
-</main>`,
-  });
+${byTag.map((tag) => tagSection(api, tag)).join("\n")}`,
+  };
 }
 
 interface Entry {
@@ -42,7 +33,7 @@ interface Entry {
 type Tag = OpenApi["tags"][number] & { operations: Entry[] };
 type Schema = Record<string, unknown>;
 
-const navGroup = (tag: Tag): string => `<h2>${text(tag.name)}</h2>
+const operationList = (tag: Tag): string => `<h2>${text(tag.name)}</h2>
 <ul>${tag.operations
   .map(({ method, operation }) => `<li><a href="#${operation.operationId}">${badge(method)} ${text(operation.summary)}</a></li>`)
   .join("")}</ul>`;
