@@ -1,8 +1,8 @@
-import type { RunSummary } from "./schemas/run.ts";
-import type { TimeoutAction } from "./schemas/session-rules.ts";
-import type { SessionStatus } from "./schemas/session.ts";
+import type { RunSummary } from "./schemas/run/run.ts";
+import type { TimeoutAction } from "./schemas/session/session-rules.ts";
+import type { SessionStatus } from "./schemas/session/session.ts";
 import type { Snapshot } from "./schemas/snapshot.ts";
-import type { Branding } from "./workspace.ts";
+import type { Branding } from "./workspace/workspace.ts";
 
 // The private API between the server and the console in the browser. It may change with every version; programs use the partner API.
 

@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { TIMEOUT_ACTIONS, type TimeoutAction } from "@berth/contract";
-import type { Branding } from "@berth/contract/workspace.ts";
+import type { Branding } from "@berth/contract/workspace/workspace.ts";
 import {
   createPartner,
   getPartner,

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { InvalidArgumentError } from "commander";
-import type { Branding } from "@berth/contract/workspace.ts";
+import type { Branding } from "@berth/contract/workspace/workspace.ts";
 import { accent, LOGO_TYPES, MAX_LOGO_BYTES } from "@berth/server/keys/partner-fields.ts";
 
 export interface BrandingOptions {

@@ -5,7 +5,7 @@ import type { Route } from "../routes/route.ts";
 import { commonErrors, ROUTES, SANDBOX_ERRORS } from "../routes/routes.ts";
 import { SANDBOX_ROUTES } from "../routes/sandbox/sandbox-routes.ts";
 import { SandboxError } from "../schemas/sandbox/sandbox.ts";
-import { CreateSession, ErrorBody } from "../schemas/session.ts";
+import { CreateSession, ErrorBody } from "../schemas/session/session.ts";
 
 // Derives the OpenAPI 3.1 description from the routes, the schemas and the table of errors.
 

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { AnswerRun, Run, RUN_STATUSES, RunEvent, RunList, RunMessage, RunStarted, StartRun } from "../schemas/run.ts";
+import { AnswerRun, Run, RUN_STATUSES, RunEvent, RunList, RunMessage, RunStarted, StartRun } from "../schemas/run/run.ts";
 import { header, query, route } from "./route.ts";
 
 // A call that reaches the sandbox of a session.

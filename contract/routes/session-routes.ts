@@ -12,7 +12,7 @@ import {
   SessionRead,
   StatusOnly,
   UpdateSession,
-} from "../schemas/session.ts";
+} from "../schemas/session/session.ts";
 import { query, route } from "./route.ts";
 
 const expand = query(

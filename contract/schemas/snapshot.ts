@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { CreatedSession } from "./session.ts";
+import { CreatedSession } from "./session/session.ts";
 
 // Copies of the files of sessions.
 

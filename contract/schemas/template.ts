@@ -1,12 +1,12 @@
 import Type, { type Static } from "typebox";
 import { ID_BODY } from "../ids.ts";
 import { IMAGE_PATTERN } from "../matching/image-patterns.ts";
-import { EgressPolicy } from "./egress.ts";
-import { MAX_MCP_SERVERS, TemplateMcpServer } from "./mcp-server.ts";
-import { PermissionRules } from "./permission-rule.ts";
-import { IDLE_TIMEOUT_RANGE } from "./session.ts";
-import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
-import { MAX_RELAYS, SetupCommand, TemplateRelay } from "./source.ts";
+import { EgressPolicy } from "./session/egress.ts";
+import { MAX_MCP_SERVERS, TemplateMcpServer } from "./session/mcp-server.ts";
+import { PermissionRules } from "./run/permission-rule.ts";
+import { IDLE_TIMEOUT_RANGE } from "./session/session.ts";
+import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session/session-rules.ts";
+import { MAX_RELAYS, SetupCommand, TemplateRelay } from "./session/source.ts";
 import { VolumeMounts } from "./volume.ts";
 
 // A named configuration for sandboxes. The server reads templates from a file and fills in the defaults.

@@ -20,7 +20,7 @@ import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FileEntry } from "@berth/contract/daemon.ts";
 import type { FileDetails, FileTree, Watcher, WatcherEvents } from "@berth/contract/daemon/files.ts";
-import { ROLE_HEADER } from "@berth/contract/visitor.ts";
+import { ROLE_HEADER } from "@berth/contract/workspace/visitor.ts";
 import { machine, testWith } from "../../tests/support/machine.ts";
 import { type FetchOptions, startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 

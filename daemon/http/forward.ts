@@ -1,7 +1,13 @@
 import { request as httpRequest, type RequestOptions, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
-import { bodyFraming, discardUnreadBody, endToEndHeaders, forwardableAnswer, type ForwardableAnswer } from "@berth/contract/forwarding.ts";
+import {
+  bodyFraming,
+  discardUnreadBody,
+  endToEndHeaders,
+  forwardableAnswer,
+  type ForwardableAnswer,
+} from "@berth/contract/forwarding/forwarding.ts";
 import type { Call } from "./route.ts";
 
 // Sends a request on to a server that may belong to the sandbox's user. Resolves when the answer begins. Rejects if there is none, or one

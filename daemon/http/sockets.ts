@@ -1,4 +1,4 @@
-import { ROLE_HEADER } from "@berth/contract/visitor.ts";
+import { ROLE_HEADER } from "@berth/contract/workspace/visitor.ts";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Upgrade } from "./route.ts";
 import { isViewer } from "./viewers.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROLE_HEADER, VIEWER_CALLS } from "@berth/contract/visitor.ts";
+import { ROLE_HEADER, VIEWER_CALLS } from "@berth/contract/workspace/visitor.ts";
 import { openDaemon } from "../daemon.ts";
 import { attachScreen, createTerminal } from "../testing/terminal-screen.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { AppError } from "@berth/contract/errors.ts";
-import { ROLE_HEADER, VIEWER_CALLS } from "@berth/contract/visitor.ts";
+import { ROLE_HEADER, VIEWER_CALLS } from "@berth/contract/workspace/visitor.ts";
 
 // Viewers see the workspace and change nothing. The server has checked their calls already; a call that it let through by mistake is
 // refused here.

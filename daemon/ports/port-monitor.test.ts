@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
-import { describeForwarder } from "@berth/contract/forwarding.suite.ts";
+import { describeForwarder } from "@berth/contract/forwarding/forwarding.suite.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AgentState, CLOSE } from "@berth/contract/daemon.ts";
 import type { Process, StartProcess } from "@berth/contract/daemon/processes.ts";
 import type { Program, ProgramList } from "@berth/contract/daemon/programs.ts";
-import { ROLE_HEADER } from "@berth/contract/visitor.ts";
+import { ROLE_HEADER } from "@berth/contract/workspace/visitor.ts";
 import { attachScreen, createTerminal } from "../testing/terminal-screen.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 import { titleOf } from "./title.ts";

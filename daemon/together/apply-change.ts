@@ -1,4 +1,4 @@
-import type { ChangeJson } from "@berth/contract/together.ts";
+import type { ChangeJson } from "@berth/contract/workspace/together.ts";
 
 // Applies a change to a text; null if the change is not one of this text.
 export function applyChange(text: string, changes: unknown): string | null {

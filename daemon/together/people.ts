@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { COLOURS, type Person, type Place } from "@berth/contract/together.ts";
-import { MAX_DISPLAY_NAME_LENGTH, NAME_HEADER } from "@berth/contract/visitor.ts";
+import { COLOURS, type Person, type Place } from "@berth/contract/workspace/together.ts";
+import { MAX_DISPLAY_NAME_LENGTH, NAME_HEADER } from "@berth/contract/workspace/visitor.ts";
 import { isViewer } from "../http/viewers.ts";
 
 // The people who have the workspace open, once for every page.

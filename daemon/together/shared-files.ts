@@ -1,4 +1,4 @@
-import { MAX_SHARED_CHARS, type TextUpdate, type TogetherFromDaemon } from "@berth/contract/together.ts";
+import { MAX_SHARED_CHARS, type TextUpdate, type TogetherFromDaemon } from "@berth/contract/workspace/together.ts";
 import { createSharedText, type SharedText } from "./shared-text.ts";
 
 // Which pages have which text open, and the texts that are shared because several pages have them open. A page that is a viewer follows

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { MAX_SHARED_CHARS, MAX_UPDATES_PER_PUSH, type TextUpdate } from "@berth/contract/together.ts";
+import { MAX_SHARED_CHARS, MAX_UPDATES_PER_PUSH, type TextUpdate } from "@berth/contract/workspace/together.ts";
 import { applyChange } from "./apply-change.ts";
 
 // The order of all changes of one text. Pages rebase their own changes; here they are only checked and numbered.

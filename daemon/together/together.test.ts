@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import type { Person, TogetherFromClient, TogetherFromDaemon } from "@berth/contract/together.ts";
-import { NAME_HEADER, ROLE_HEADER } from "@berth/contract/visitor.ts";
+import type { Person, TogetherFromClient, TogetherFromDaemon } from "@berth/contract/workspace/together.ts";
+import { NAME_HEADER, ROLE_HEADER } from "@berth/contract/workspace/visitor.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 const path = "a.txt";

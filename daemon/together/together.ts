@@ -1,4 +1,4 @@
-import type { Place, TogetherFromClient, TogetherFromDaemon } from "@berth/contract/together.ts";
+import type { Place, TogetherFromClient, TogetherFromDaemon } from "@berth/contract/workspace/together.ts";
 import type { WebSocket } from "ws";
 import type { UpgradeRoute } from "../http/route.ts";
 import { acceptSocket, parseMessage } from "../http/sockets.ts";

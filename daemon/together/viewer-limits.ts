@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { NAME_HEADER } from "@berth/contract/visitor.ts";
+import { NAME_HEADER } from "@berth/contract/workspace/visitor.ts";
 import type { WebSocket } from "ws";
 import { isViewer } from "../http/viewers.ts";
 

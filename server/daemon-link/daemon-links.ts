@@ -5,7 +5,7 @@ import type { Client, Dispatcher, Pool } from "undici";
 import { AppError, type SandboxId } from "@berth/contract";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import type { StartRequest, StartResponse } from "@berth/contract/daemon-internal.ts";
-import { isForwardableStatus, limitInterimAnswers } from "@berth/contract/forwarding.ts";
+import { isForwardableStatus, limitInterimAnswers } from "@berth/contract/forwarding/forwarding.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { createConnectionBoundaries, createConnectionBoundary } from "../faults/connection-boundary.ts";
 import type { Log } from "../log.ts";

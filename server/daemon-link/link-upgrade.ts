@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { limitInterimAnswers } from "@berth/contract/forwarding.ts";
+import { limitInterimAnswers } from "@berth/contract/forwarding/forwarding.ts";
 import { readResponseText } from "./link-errors.ts";
 
 export interface Upgraded {

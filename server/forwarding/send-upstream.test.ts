@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { endToEndHeaders } from "@berth/contract/forwarding.ts";
+import { endToEndHeaders } from "@berth/contract/forwarding/forwarding.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createConnectionBoundary } from "../faults/connection-boundary.ts";
 import { silentLog } from "../log.ts";

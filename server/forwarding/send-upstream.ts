@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import type { Readable, Duplex } from "node:stream";
-import { bodyFraming, forwardableAnswer, type ForwardableAnswer } from "@berth/contract/forwarding.ts";
+import { bodyFraming, forwardableAnswer, type ForwardableAnswer } from "@berth/contract/forwarding/forwarding.ts";
 import type { ConnectionBoundary } from "../faults/connection-boundary.ts";
 
 export interface UpstreamRequest {

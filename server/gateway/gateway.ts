@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Registry } from "prom-client";
 import { AppError, isAppError } from "@berth/contract";
-import type { PreviewLink } from "@berth/contract/workspace.ts";
+import type { PreviewLink } from "@berth/contract/workspace/workspace.ts";
 import { SECOND, type Clock } from "../clock.ts";
 import { markWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";

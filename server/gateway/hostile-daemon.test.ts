@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
-import { describeForwarder, type Outcome } from "@berth/contract/forwarding.suite.ts";
+import { describeForwarder, type Outcome } from "@berth/contract/forwarding/forwarding.suite.ts";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { openGateway, type Reply, type TestGateway } from "./testing/test-gateway.ts";

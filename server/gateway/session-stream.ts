@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { AppError, type SandboxId } from "@berth/contract";
-import { STREAM_KEEP_ALIVE_MS, type WorkspaceSession } from "@berth/contract/workspace.ts";
-import type { Visitor } from "@berth/contract/visitor.ts";
+import { STREAM_KEEP_ALIVE_MS, type WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
+import type { Visitor } from "@berth/contract/workspace/visitor.ts";
 import type { Clock } from "../clock.ts";
 import { idleWarningMs } from "../sessions/idle/activity.ts";
 import type { SessionView } from "../sessions/sessions.ts";

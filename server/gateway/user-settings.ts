@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "@berth/contract";
-import { MAX_SETTINGS_BYTES, type UserSettings } from "@berth/contract/workspace.ts";
+import { MAX_SETTINGS_BYTES, type UserSettings } from "@berth/contract/workspace/workspace.ts";
 import { readBody } from "../bounded-io/read-body.ts";
 import { MINUTE, type Clock } from "../clock.ts";
 import { createTokenBuckets, takeToken } from "../fairness/token-bucket.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { CLOSE } from "@berth/contract/daemon.ts";
-import { NAME_HEADER, ROLE_HEADER, SUPPORT_VISITOR } from "@berth/contract/visitor.ts";
+import { NAME_HEADER, ROLE_HEADER, SUPPORT_VISITOR } from "@berth/contract/workspace/visitor.ts";
 import { HOUR } from "../clock.ts";
 import { openGateway, type TestGateway } from "./testing/test-gateway.ts";
 

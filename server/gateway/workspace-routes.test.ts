@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { STREAM_KEEP_ALIVE_MS } from "@berth/contract/workspace.ts";
+import { STREAM_KEEP_ALIVE_MS } from "@berth/contract/workspace/workspace.ts";
 import { openGateway, openStream } from "./testing/test-gateway.ts";
 
 describe("the workspace page", () => {

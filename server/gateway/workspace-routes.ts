@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
-import { isViewerCall, ROLE_HEADER, type Visitor } from "@berth/contract/visitor.ts";
+import { isViewerCall, ROLE_HEADER, type Visitor } from "@berth/contract/workspace/visitor.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { checkAccess } from "./access/browser-access.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
-import type { PreviewLink } from "@berth/contract/workspace.ts";
+import type { PreviewLink } from "@berth/contract/workspace/workspace.ts";
 import { eventually } from "../support/browser/workspace.ts";
 import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 

@@ -1,4 +1,4 @@
-import { EMBED_VERSION, type PageMessage, type WorkspaceEvent, type WorkspaceMessage } from "@berth/contract/embed.ts";
+import { EMBED_VERSION, type PageMessage, type WorkspaceEvent, type WorkspaceMessage } from "@berth/contract/workspace/embed.ts";
 
 // The script for partners' pages, served at /workspace/embed.js: connects a page with the workspace in its frame.
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { describeForwarder } from "@berth/contract/forwarding.suite.ts";
+import { describeForwarder } from "@berth/contract/forwarding/forwarding.suite.ts";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Conversation } from "@berth/contract/agent.ts";
 import { readScriptedAgent } from "../../../tests/support/agents/scripted-agent.ts";

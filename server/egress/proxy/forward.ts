@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline, type Duplex } from "node:stream";
-import { discardUnreadBody, endToEndHeaders } from "@berth/contract/forwarding.ts";
+import { discardUnreadBody, endToEndHeaders } from "@berth/contract/forwarding/forwarding.ts";
 import type { ConnectionBoundary } from "../../faults/connection-boundary.ts";
 import { sendRefusal } from "../../forwarding/send-refusal.ts";
 import { sendUpstream } from "../../forwarding/send-upstream.ts";

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "@berth/contract";
-import { describeForwarder } from "@berth/contract/forwarding.suite.ts";
+import { describeForwarder } from "@berth/contract/forwarding/forwarding.suite.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, type Log } from "../../log.ts";
 import type { Egress } from "../egress.ts";

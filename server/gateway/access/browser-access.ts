@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { SandboxId } from "@berth/contract";
-import type { Visitor } from "@berth/contract/visitor.ts";
+import type { Visitor } from "@berth/contract/workspace/visitor.ts";
 import type { Cookies } from "./cookie.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { newId, type SandboxId } from "@berth/contract";
-import { ANONYMOUS_EDITOR } from "@berth/contract/visitor.ts";
+import { ANONYMOUS_EDITOR } from "@berth/contract/workspace/visitor.ts";
 import { MINUTE, SECOND } from "../../clock.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createSecrets } from "../../secrets/secrets.ts";

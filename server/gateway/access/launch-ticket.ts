@@ -1,5 +1,5 @@
 import { isSandboxId, type SandboxId } from "@berth/contract";
-import { ANONYMOUS_EDITOR, type Visitor } from "@berth/contract/visitor.ts";
+import { ANONYMOUS_EDITOR, type Visitor } from "@berth/contract/workspace/visitor.ts";
 import type { Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import { isSameSignature, signLines } from "../../secrets/signature.ts";

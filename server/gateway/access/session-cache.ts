@@ -1,4 +1,4 @@
-import type { Branding } from "@berth/contract/workspace.ts";
+import type { Branding } from "@berth/contract/workspace/workspace.ts";
 import { AppError, type SandboxId, type SessionId } from "@berth/contract";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";

@@ -1,4 +1,4 @@
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 
 export const MANIFEST = "manifest.webmanifest";
 

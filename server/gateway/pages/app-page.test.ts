@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import { workspacePage } from "./app-page.ts";
 
 const session: WorkspaceSession = {

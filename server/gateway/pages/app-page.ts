@@ -1,5 +1,5 @@
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { SESSION_ELEMENT } from "@berth/contract/workspace.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
+import { SESSION_ELEMENT } from "@berth/contract/workspace/workspace.ts";
 import { MANIFEST } from "./app-manifest.ts";
 
 // The app's page for one session. It embeds the first data that the app needs, to save round trips: the session, as inert JSON, and a

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { PREVIEW_ADDRESS_MESSAGE } from "@berth/contract/workspace.ts";
+import { PREVIEW_ADDRESS_MESSAGE } from "@berth/contract/workspace/workspace.ts";
 import { headerOf } from "../requests/request-parts.ts";
 
 // The workspace cannot read the address of a preview in its frame, because the preview has another origin. So a script in the

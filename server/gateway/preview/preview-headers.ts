@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { SandboxId } from "@berth/contract";
-import { endToEndHeaders } from "@berth/contract/forwarding.ts";
+import { endToEndHeaders } from "@berth/contract/forwarding/forwarding.ts";
 import type { Cookies } from "../access/cookie.ts";
 import { isSendable } from "../relay/sandbox-headers.ts";
 import { withoutCredentials } from "./token-guests.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
-import type { PreviewLink } from "@berth/contract/workspace.ts";
+import type { PreviewLink } from "@berth/contract/workspace/workspace.ts";
 import { readBody } from "../../bounded-io/read-body.ts";
 import { HOUR, MINUTE, type Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";

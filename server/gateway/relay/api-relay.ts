@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { AppError, type SandboxId } from "@berth/contract";
-import type { Visitor } from "@berth/contract/visitor.ts";
+import type { Visitor } from "@berth/contract/workspace/visitor.ts";
 import { spanOf } from "../../tracing/span.ts";
 import { relayHttp, type HttpRelayDeps } from "./http-relay.ts";
 import type { SessionLinks } from "./session-links.ts";

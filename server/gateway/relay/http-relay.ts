@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { AppError, type SandboxId } from "@berth/contract";
-import { bodyFraming, discardUnreadBody } from "@berth/contract/forwarding.ts";
+import { bodyFraming, discardUnreadBody } from "@berth/contract/forwarding/forwarding.ts";
 import type { DaemonLinks, LinkRequest, LinkResponse } from "../../daemon-link/daemon-links.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
 import { limitBytes } from "../../forwarding/limit-bytes.ts";

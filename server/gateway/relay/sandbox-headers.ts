@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { OUTPUT_HEADERS } from "@berth/contract/daemon/processes.ts";
-import { NAME_HEADER, ROLE_HEADER, type Visitor } from "@berth/contract/visitor.ts";
+import { NAME_HEADER, ROLE_HEADER, type Visitor } from "@berth/contract/workspace/visitor.ts";
 
 // The headers that the relay passes between a caller and a daemon. Both are allowlists: the caller's keys and cookies never
 // reach the sandbox, and a sandbox's reply cannot act on our origin (no cookies, redirects or policies). Previews have

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { includesScope, newId, type KeyScope, type SandboxId, type SessionStatus } from "@berth/contract";
-import type { Visitor } from "@berth/contract/visitor.ts";
+import type { Visitor } from "@berth/contract/workspace/visitor.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { socketDriver } from "../../daemon-link/testing/socket-driver.ts";

@@ -3,7 +3,7 @@ import { findLimitFaults, toEgressPolicy } from "../../session-limits.ts";
 import type { CreateRequest, SessionChange, SessionView } from "../../sessions/sessions.ts";
 import { rulesOf } from "../../store/sessions/rules.ts";
 
-// The optional fields of contract/schemas/session-rules.ts, in requests and responses.
+// The optional fields of contract/schemas/session/session-rules.ts, in requests and responses.
 
 export const findRuleFaults = (template: Template | undefined, { resources, egress }: CreateSession) =>
   template ? findLimitFaults(template, { ...(resources && { resources }), ...(egress && { egress }) }) : [];

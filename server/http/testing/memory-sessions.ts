@@ -1,5 +1,5 @@
 import { AppError, isSessionId, newId, type SessionStatus } from "@berth/contract";
-import { MIN_EXTENSION_MS } from "@berth/contract/workspace.ts";
+import { MIN_EXTENSION_MS } from "@berth/contract/workspace/workspace.ts";
 import type { Clock } from "../../clock.ts";
 import type { ChangeOptions, ListPosition, PartnerLimits, Sessions, SessionView } from "../../sessions/sessions.ts";
 import type { Store } from "../../store/open.ts";

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import type { ForwardableAnswer } from "@berth/contract/forwarding.ts";
+import type { ForwardableAnswer } from "@berth/contract/forwarding/forwarding.ts";
 import { createUsageMeter, type ModelProvider, type UsageMeter } from "@berth/contract/model/usage-meter.ts";
 
 export interface AnswerOptions {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { describeForwarder } from "@berth/contract/forwarding.suite.ts";
+import { describeForwarder } from "@berth/contract/forwarding/forwarding.suite.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLog } from "../../log.ts";
 import { longestTurnMs } from "./testing/measure-turns.ts";

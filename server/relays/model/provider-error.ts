@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ForwardableAnswer } from "@berth/contract/forwarding.ts";
+import type { ForwardableAnswer } from "@berth/contract/forwarding/forwarding.ts";
 import { ModelRefusal } from "./admission/model-refusal.ts";
 
 // Passes an error of the provider on with its status and Retry-After, so that agents know whether to try again. Its text never

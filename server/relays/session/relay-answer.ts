@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { ForwardableAnswer } from "@berth/contract/forwarding.ts";
+import type { ForwardableAnswer } from "@berth/contract/forwarding/forwarding.ts";
 import { RelayRefusal } from "./relay-refusal.ts";
 import { isBelow, type RelayTarget } from "./relay-target.ts";
 

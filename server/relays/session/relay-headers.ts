@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
-import { endToEndHeaders } from "@berth/contract/forwarding.ts";
+import { endToEndHeaders } from "@berth/contract/forwarding/forwarding.ts";
 import type { RelayTarget } from "./relay-target.ts";
 
 // The headers of the sandbox, and the one that only the server knows. An empty name: there is none.

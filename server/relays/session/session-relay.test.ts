@@ -4,7 +4,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Reques
 import { connect, type AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { newId } from "@berth/contract";
-import { describeForwarder } from "@berth/contract/forwarding.suite.ts";
+import { describeForwarder } from "@berth/contract/forwarding/forwarding.suite.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createUpstreamDial } from "../../egress/dial-upstream.ts";
 import { silentLog } from "../../log.ts";

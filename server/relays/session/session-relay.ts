@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { SandboxId, Template } from "@berth/contract";
-import { discardUnreadBody } from "@berth/contract/forwarding.ts";
+import { discardUnreadBody } from "@berth/contract/forwarding/forwarding.ts";
 import { createFairShare } from "../../fairness/fair-share.ts";
 import { createConnectionBoundary } from "../../faults/connection-boundary.ts";
 import { limitBytes } from "../../forwarding/limit-bytes.ts";

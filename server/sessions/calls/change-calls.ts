@@ -1,5 +1,5 @@
 import { AppError, type Resources } from "@berth/contract";
-import { MIN_EXTENSION_MS } from "@berth/contract/workspace.ts";
+import { MIN_EXTENSION_MS } from "@berth/contract/workspace/workspace.ts";
 import type { Clock } from "../../clock.ts";
 import { holdPoint } from "../../faults/hold-points.ts";
 import type { Secrets } from "../../secrets/secrets.ts";

@@ -1,6 +1,6 @@
 import type { Selectable, Updateable } from "kysely";
 import type { TimeoutAction } from "@berth/contract";
-import type { Branding } from "@berth/contract/workspace.ts";
+import type { Branding } from "@berth/contract/workspace/workspace.ts";
 import { prepareFirst } from "../engines/prepared.ts";
 import { isDuplicate } from "../engines/errors.ts";
 import type { Store } from "../open.ts";

@@ -9,7 +9,7 @@ import type {
   TrashedFiles,
   WrittenFile,
 } from "@berth/contract/daemon.ts";
-import type { PreviewLink, PreviewRequest, UserSettings, WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { PreviewLink, PreviewRequest, UserSettings, WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import { readLines } from "./read-lines.ts";
 
 // A response that is not a success, or status 0 if there was no response.

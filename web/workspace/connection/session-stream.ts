@@ -1,4 +1,4 @@
-import { STREAM_KEEP_ALIVE_MS, type WorkspaceSession } from "@berth/contract/workspace.ts";
+import { STREAM_KEEP_ALIVE_MS, type WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import { createBackoff, type Backoff } from "./backoff.ts";
 import { readLines } from "./read-lines.ts";
 

@@ -1,4 +1,4 @@
-import { EMBED_VERSION, type PageMessage } from "@berth/contract/embed.ts";
+import { EMBED_VERSION, type PageMessage } from "@berth/contract/workspace/embed.ts";
 
 const MAX_PATH = 4096;
 const THEMES: readonly unknown[] = ["light", "dark", "system"];

@@ -1,5 +1,5 @@
-import { EMBED_VERSION, type PageMessage, type WorkspaceEvent } from "@berth/contract/embed.ts";
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import { EMBED_VERSION, type PageMessage, type WorkspaceEvent } from "@berth/contract/workspace/embed.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import type { SessionState } from "../state/session/session-store.ts";
 import type { Session } from "../state/session.ts";
 import type { Uses } from "../actions/actions.ts";

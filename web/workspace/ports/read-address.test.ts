@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PREVIEW_ADDRESS_MESSAGE } from "@berth/contract/workspace.ts";
+import { PREVIEW_ADDRESS_MESSAGE } from "@berth/contract/workspace/workspace.ts";
 import { readAddress } from "./read-address.ts";
 
 const type = PREVIEW_ADDRESS_MESSAGE;

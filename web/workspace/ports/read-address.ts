@@ -1,4 +1,4 @@
-import { PREVIEW_ADDRESS_MESSAGE } from "@berth/contract/workspace.ts";
+import { PREVIEW_ADDRESS_MESSAGE } from "@berth/contract/workspace/workspace.ts";
 
 const MAX_LENGTH = 2000;
 

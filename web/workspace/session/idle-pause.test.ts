@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import { createNotices } from "../state/page/notices.ts";
 import { createSessionStore } from "../state/session/session-store.ts";
 import { followIdlePause } from "./idle-pause.ts";

@@ -1,4 +1,4 @@
-import { ACTIVITY_INTERVAL_MS } from "@berth/contract/workspace.ts";
+import { ACTIVITY_INTERVAL_MS } from "@berth/contract/workspace/workspace.ts";
 import { describeIdlePause, serverNowMs, type SessionState } from "../state/session/session-store.ts";
 
 // The parts of the workspace that this module uses.

@@ -1,7 +1,7 @@
 import "../styles/session.css";
 import { Pause } from "lucide-react";
 import { useStore } from "zustand";
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import { usePage, usePageState, useSession, useSessionState } from "../state/context.ts";
 
 // Covers the workbench while the session is paused.

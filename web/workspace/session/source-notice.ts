@@ -1,4 +1,4 @@
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import type { SessionState } from "../state/session/session-store.ts";
 
 // The parts of the workspace that this module uses.

@@ -1,6 +1,6 @@
 import "../styles/people.css";
 import { Eye } from "lucide-react";
-import type { Person } from "@berth/contract/together.ts";
+import type { Person } from "@berth/contract/workspace/together.ts";
 import { useSandbox, useSandboxState } from "../state/context.ts";
 import { othersIn } from "../state/together/together.ts";
 

@@ -1,4 +1,4 @@
-import { SESSION_ELEMENT, type WorkspaceSession } from "@berth/contract/workspace.ts";
+import { SESSION_ELEMENT, type WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import type { Api } from "../connection/api.ts";
 import { createResume, resumeWhenSeen } from "./session/resume.ts";
 import { createSessionStore } from "./session/session-store.ts";

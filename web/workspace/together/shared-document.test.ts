@@ -1,7 +1,7 @@
 import { ChangeSet, Text as DocumentText } from "@codemirror/state";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { TogetherFromClient, TogetherFromDaemon } from "@berth/contract/together.ts";
+import type { TogetherFromClient, TogetherFromDaemon } from "@berth/contract/workspace/together.ts";
 import { createSharedFiles, type SharedFiles, type TextPage } from "../../../daemon/together/shared-files.ts";
 import type { Documents } from "../state/documents/documents.ts";
 import type { LiveText } from "../state/documents/open-files.ts";

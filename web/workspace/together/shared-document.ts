@@ -1,5 +1,5 @@
 import { Text as DocumentText, type ChangeSet } from "@codemirror/state";
-import { MAX_SHARED_CHARS, type TogetherFromClient, type TogetherFromDaemon } from "@berth/contract/together.ts";
+import { MAX_SHARED_CHARS, type TogetherFromClient, type TogetherFromDaemon } from "@berth/contract/workspace/together.ts";
 import { randomId } from "../browser/random-id.ts";
 import type { Documents } from "../state/documents/documents.ts";
 import type { LiveText } from "../state/documents/open-files.ts";

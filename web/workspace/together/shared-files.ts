@@ -1,4 +1,4 @@
-import type { TogetherFromClient, TogetherFromDaemon } from "@berth/contract/together.ts";
+import type { TogetherFromClient, TogetherFromDaemon } from "@berth/contract/workspace/together.ts";
 import type { Documents } from "../state/documents/documents.ts";
 import type { EditorBuffer } from "../state/documents/open-files.ts";
 import { createSharedDocument, type SharedDocument } from "./shared-document.ts";

@@ -1,7 +1,7 @@
 import { ChangeSet, Text as DocumentText } from "@codemirror/state";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { TextUpdate } from "@berth/contract/together.ts";
+import type { TextUpdate } from "@berth/contract/workspace/together.ts";
 import { createSharedText } from "../../../daemon/together/shared-text.ts";
 import { changesBetween, createSharedTextCopy, rebase } from "./shared-text.ts";
 

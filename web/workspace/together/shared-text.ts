@@ -1,7 +1,7 @@
 import { collab, getSyncedVersion, receiveUpdates, sendableUpdates } from "@codemirror/collab";
 import { ChangeSet, EditorState, Text as DocumentText, type ChangeSpec } from "@codemirror/state";
 import { diff } from "@codemirror/merge";
-import { MAX_UPDATES_PER_PUSH, type ChangeJson, type TextUpdate } from "@berth/contract/together.ts";
+import { MAX_UPDATES_PER_PUSH, type ChangeJson, type TextUpdate } from "@berth/contract/workspace/together.ts";
 
 // This page's copy of a shared text: the text that the daemon has confirmed, and the changes of this page on top of it. Without a screen,
 // so that it works for a text in several editors, and in tests.

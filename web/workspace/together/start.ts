@@ -1,4 +1,4 @@
-import type { TogetherFromClient, TogetherFromDaemon } from "@berth/contract/together.ts";
+import type { TogetherFromClient, TogetherFromDaemon } from "@berth/contract/workspace/together.ts";
 import { connectSocket } from "../connection/socket.ts";
 import type { Uses } from "../actions/actions.ts";
 import { followPerson } from "./follow-person.ts";

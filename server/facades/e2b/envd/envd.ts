@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
-import { discardUnreadBody } from "@berth/contract/forwarding.ts";
+import { discardUnreadBody } from "@berth/contract/forwarding/forwarding.ts";
 import type { Clock } from "../../../clock.ts";
 import type { Facade, GatewayParts } from "../../../gateway/facade.ts";
 import { notRunningError } from "../../../gateway/access/session-cache.ts";

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
 import type { ConsoleSupportLink } from "@berth/contract/console.ts";
-import { SUPPORT_VISITOR } from "@berth/contract/visitor.ts";
+import { SUPPORT_VISITOR } from "@berth/contract/workspace/visitor.ts";
 import type { Clock } from "../../../clock.ts";
 import type { Tickets } from "../../../gateway/access/launch-ticket.ts";
 import { getPartner } from "../../../keys/partners.ts";

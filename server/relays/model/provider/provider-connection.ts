@@ -1,7 +1,7 @@
 import { request as httpRequest, type ClientRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
-import { forwardableAnswer, type ForwardableAnswer } from "@berth/contract/forwarding.ts";
+import { forwardableAnswer, type ForwardableAnswer } from "@berth/contract/forwarding/forwarding.ts";
 import type { ConnectionBoundary } from "../../../faults/connection-boundary.ts";
 
 export interface UpstreamRequest {

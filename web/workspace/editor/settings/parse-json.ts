@@ -1,4 +1,4 @@
-import { MAX_SETTINGS_BYTES } from "@berth/contract/workspace.ts";
+import { MAX_SETTINGS_BYTES } from "@berth/contract/workspace/workspace.ts";
 import { problemsOf, type SettingsValues } from "../../state/settings/values.ts";
 
 export interface JsonProblem {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import { ApiError } from "../../connection/api.ts";
 import { createResume, resumeWhenSeen } from "./resume.ts";
 

@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import { ApiError } from "../../connection/api.ts";
 
 export interface ResumeState {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 import { canExtend, createSessionStore, describeTimeout, formatTimeLeft, isReconnecting, timeLeftMs } from "./session-store.ts";
 
 const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({

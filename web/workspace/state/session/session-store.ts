@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import { MIN_EXTENSION_MS, type WorkspaceSession } from "@berth/contract/workspace.ts";
+import { MIN_EXTENSION_MS, type WorkspaceSession } from "@berth/contract/workspace/workspace.ts";
 
 // Decides which page is shown.
 export type Phase = "connecting" | "running" | "paused" | "destroyed" | "signedOut";

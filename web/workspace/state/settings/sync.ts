@@ -1,4 +1,4 @@
-import type { UserSettings } from "@berth/contract/workspace.ts";
+import type { UserSettings } from "@berth/contract/workspace/workspace.ts";
 import type { SettingsValues } from "./values.ts";
 
 export interface SyncDeps {

@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import type { Person, Place } from "@berth/contract/together.ts";
+import type { Person, Place } from "@berth/contract/workspace/together.ts";
 
 export interface TogetherState {
   // Everyone who has the workspace open, in the order in which they came.

@@ -1,9 +1,9 @@
 import Type, { type Static } from "typebox";
-import { MAX_DISPLAY_NAME_LENGTH } from "../visitor.ts";
+import { MAX_DISPLAY_NAME_LENGTH } from "../../workspace/visitor.ts";
 import { changeRules, createRules, ruleDetails } from "./session-rules.ts";
-import { RunStarted, StartRun } from "./run.ts";
+import { RunStarted, StartRun } from "../run/run.ts";
 import { MAX_MCP_SERVERS, McpServerRead, McpServers, McpServerUpdate } from "./mcp-server.ts";
-import { VolumeMount, VolumeMounts } from "./volume.ts";
+import { VolumeMount, VolumeMounts } from "../volume.ts";
 import { MAX_RELAYS, Relay, RelayRead, RelayUpdate, SetupCommand, SetupRead, Source, SourceRead, SourceUpdate } from "./source.ts";
 
 // The session bodies of the partner API. These schemas are the source of the validation, the types and the OpenAPI

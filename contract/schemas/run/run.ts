@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
-import { describe, nullable } from "./describe.ts";
+import { describe, nullable } from "../describe.ts";
 import { PermissionRules } from "./permission-rule.ts";
-import { ConversationItem, FormField, FormValues, PermissionOption } from "./sandbox/sandbox-conversation.ts";
+import { ConversationItem, FormField, FormValues, PermissionOption } from "../sandbox/sandbox-conversation.ts";
 
 // Runs: the work of a session's agent, as partners start, read and steer it. daemon/runs.ts has the same between server and daemon.
 

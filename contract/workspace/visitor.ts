@@ -1,4 +1,4 @@
-import { fitsPattern } from "./matching/path-pattern.ts";
+import { fitsPattern } from "../matching/path-pattern.ts";
 
 // A person who has the workspace open, as their launch URL described them. Plain types, because the browser loads this file too.
 export interface Visitor {
