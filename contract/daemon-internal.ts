@@ -83,9 +83,18 @@ export interface DaemonActivity {
   diskBytes: number | null;
 }
 
-// GET /internal/outbox?waitMs=        {entries: OutboxEntry[], open: number}: what has happened and the server has not recorded yet. Answers
-//                                     when there is an entry, or after `waitMs`. `open`: how much goes on that will make an entry
+// POST /internal/rehearse             starts a process as POST /processes does, and forgets it
+// GET /internal/outbox?waitMs=        OutboxList: what has happened and the server has not recorded yet. Answers when there is an entry, or
+//                                     after `waitMs`
 // POST /internal/outbox {recorded}    the server has recorded the entries with these ids: they are forgotten
+export interface OutboxList {
+  entries: OutboxEntry[];
+  // How much goes on that will make an entry.
+  open: number;
+  // How many entries there are besides these. Absent from daemons of an earlier version.
+  left?: number;
+}
+
 export interface OutboxEntry {
   // Unique. An entry can be delivered more than once, with the same id.
   id: string;

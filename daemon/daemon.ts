@@ -36,6 +36,7 @@ import { execRoutes } from "./processes/exec.ts";
 import { openOutbox, outboxRoutes } from "./processes/outbox.ts";
 import { createProcesses } from "./processes/processes.ts";
 import { processRoutes } from "./processes/process-routes.ts";
+import { rehearsalRoutes } from "./processes/rehearsal.ts";
 import { programRoutes } from "./program-list/program-list.ts";
 import { runningPrograms, stopProgram } from "./programs/program.ts";
 import type { StartedProgram } from "./program-list/started-program.ts";
@@ -148,6 +149,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     ...processRoutes(processes, bases),
     ...programRoutes({ started: startedPrograms, processes: processes.list, ports: ports.find }),
     ...outboxRoutes(outbox, countWork),
+    ...rehearsalRoutes({ environment, pauses, bases, folder: join(work, "rehearsal") }),
     ...fileRoutes({ bases, onList: watcher.include }),
     ...contentRoutes({ bases, attributes, onWrite: agent.noteSave }),
     ...detailRoutes({ bases, attributes }),

@@ -5,9 +5,9 @@ trap 'kill -TERM "$daemon" 2>/dev/null' TERM INT HUP
 here=${0%/*}
 
 # V8 accepts a snapshot only with the flags with which build.ts has made it. Without rehashing, the hashes of strings are the same
-# in all sandboxes, so that a program in a sandbox could slow down this sandbox's daemon, but no other. The optimizing compilers
-# cost more memory than the daemon's work is worth (reduce-memory.ts), and so do threads for garbage collection.
-flags="--no-rehash-snapshot --no-opt --no-maglev --max-semi-space-size=1 --single-threaded"
+# in all sandboxes, so that a program in a sandbox could slow down this sandbox's daemon, but no other. The compilers cost more memory
+# and time than the daemon's work is worth (reduce-memory.ts), and so do threads for garbage collection.
+flags="--no-rehash-snapshot --no-opt --no-maglev --no-sparkplug --max-semi-space-size=1 --single-threaded"
 
 # Starts the daemon with options of Node, and sets `code` when it has ended.
 run() {

@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { constants, realpathSync } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, normalize, sep } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
@@ -62,7 +62,9 @@ function folderAt(root: string, parse: (path: string) => string): WorkspaceFolde
   return {
     root,
     async folderPath(path) {
-      const real = await realpath(join(root, parse(path)));
+      const full = join(root, parse(path));
+      // The usual case. The folder is on the sandbox's own disk, so this never waits for long.
+      const real = path === "" ? realpathSync.native(full) : await realpath(full);
       relativeInside(root, real);
       return real;
     },

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject, timingSafeEqual, verify } from "node:crypto";
+import { createPublicKey, hash, type KeyObject, timingSafeEqual, verify } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { type AdoptRequest, adoptionText } from "@berth/contract/daemon-internal.ts";
@@ -36,9 +36,7 @@ export function createAuthentication({ tokenHash, adoptKey, adoptName }: Authent
   return {
     check(request) {
       const token = request.headers[TOKEN_HEADER];
-      const actual = createHash("sha256")
-        .update(typeof token === "string" ? token : "")
-        .digest();
+      const actual = hash("sha256", typeof token === "string" ? token : "", "buffer");
       if (!expected || !timingSafeEqual(actual, expected)) throw unauthorized();
     },
 
@@ -47,9 +45,9 @@ export function createAuthentication({ tokenHash, adoptKey, adoptName }: Authent
         throw badRequest("tokenHash and signature are required");
       const text = Buffer.from(adoptionText(adoptName ?? "", offered));
       if (!key || !verify(null, text, key, Buffer.from(signature, "base64url"))) throw unauthorized();
-      const hash = Buffer.from(offered, "hex");
-      if (expected && !timingSafeEqual(expected, hash)) throw new AppError("exists", { message: "The sandbox already has a token" });
-      expected = hash;
+      const given = Buffer.from(offered, "hex");
+      if (expected && !timingSafeEqual(expected, given)) throw new AppError("exists", { message: "The sandbox already has a token" });
+      expected = given;
     },
   };
 }

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { startTestDaemon } from "../testing/test-daemon.ts";
-import { matchPath, parseTarget } from "./route.ts";
+import { parseTarget, pathMatcher } from "./route.ts";
 
 test("a route matches segment by segment, with parameters and a wildcard at the end", () => {
-  const match = (route: string, target: string) => matchPath(route, parseTarget(target).segments);
+  const match = (route: string, target: string) => pathMatcher(route)(parseTarget(target).segments);
   expect(match("/files", "/files?path=a")).toEqual({});
   expect(match("/terminals/:id", "/terminals/a%2Fb")).toEqual({ id: "a/b" });
   expect(match("/terminals/:id", "/terminals")).toBeNull();

@@ -50,16 +50,16 @@ export function parseTarget(target: string): Target {
   }
 }
 
-export function matchPath(path: string, segments: string[]): Record<string, string> | null {
+// Returns a function that matches segments with the path of a route. Every request tries many routes, so the path is split only once.
+export function pathMatcher(path: string): (segments: readonly string[]) => Record<string, string> | null {
   const parts = path.slice(1).split("/");
   const matchesRest = parts.at(-1) === "*";
-  if (matchesRest ? segments.length < parts.length - 1 : segments.length !== parts.length) return null;
-  const params: Record<string, string> = {};
-  for (const [index, part] of parts.entries()) {
-    if (part === "*") break;
-    const segment = segments[index] ?? "";
-    if (part.startsWith(":")) params[part.slice(1)] = segment;
-    else if (part !== segment) return null;
-  }
-  return params;
+  const compared = matchesRest ? parts.length - 1 : parts.length;
+  return (segments) => {
+    if (matchesRest ? segments.length < compared : segments.length !== compared) return null;
+    for (let index = 0; index < compared; index++) if (!isParameter(parts[index]!) && parts[index] !== segments[index]) return null;
+    return Object.fromEntries(parts.flatMap((part, index) => (isParameter(part) ? [[part.slice(1), segments[index] ?? ""]] : [])));
+  };
 }
+
+const isParameter = (part: string): boolean => part.startsWith(":");

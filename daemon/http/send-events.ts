@@ -20,20 +20,35 @@ const KEEP_ALIVE_MS = 15_000;
 // Sends server-sent events until the source is over or the client is gone.
 export async function sendEvents(response: ServerResponse, source: EventSource): Promise<void> {
   response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" });
-  response.flushHeaders();
   let wake = () => {};
   const change = () => new Promise<void>((resolve) => (wake = resolve));
   using _news = source.onNews(() => response.writableNeedDrain || wake());
   response.on("drain", () => wake());
   response.once("close", () => wake());
-  const keepAlive = setInterval(() => response.write(": still here\n\n"), KEEP_ALIVE_MS);
-  while (!response.destroyed) {
+  keepAlive(response);
+  for (let isFirst = true; !response.destroyed; isFirst = false) {
     const event = source.next();
     if (event === "over") break;
+    // Otherwise the head goes with the first event.
+    if (!event && isFirst) response.flushHeaders();
     if (!event || !send(response, event)) await change();
   }
-  clearInterval(keepAlive);
+  open.delete(response);
   response.end();
+}
+
+// One timer for all streams. It ends when there is none.
+const open = new Set<ServerResponse>();
+let timer: NodeJS.Timeout | null = null;
+
+function keepAlive(response: ServerResponse): void {
+  open.add(response);
+  timer ??= setInterval(() => {
+    for (const one of open) one.write(": still here\n\n");
+    if (open.size > 0 || !timer) return;
+    clearInterval(timer);
+    timer = null;
+  }, KEEP_ALIVE_MS).unref();
 }
 
 function send(response: ServerResponse, { id, data }: NumberedEvent): boolean {

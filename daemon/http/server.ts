@@ -8,7 +8,7 @@ import { notFound } from "./errors.ts";
 import type { Pauses } from "./pauses.ts";
 import { refuseUpgrade, sendError, sendJson } from "./reply.ts";
 import { requireAllowed } from "./viewers.ts";
-import { matchPath, parseTarget, type Route, type UpgradeRoute } from "./route.ts";
+import { parseTarget, pathMatcher, type Route, type UpgradeRoute } from "./route.ts";
 
 export interface AnswerOptions {
   // Checks every request except the adoption itself.
@@ -32,6 +32,9 @@ export function createDaemonServer(): Server {
 }
 
 export function answerRequests(server: RequestSource, { authentication, routes, upgrades, pauses }: AnswerOptions): void {
+  const matched = routes.map((route) => ({ route, match: pathMatcher(route.path) }));
+  const matchedUpgrades = upgrades.map((route) => ({ route, match: pathMatcher(route.path) }));
+
   server.on("request", (request, response) => {
     // Handlers watch `close` to see that the caller has disconnected; the error itself needs no handling.
     response.on("error", () => {});
@@ -47,8 +50,8 @@ export function answerRequests(server: RequestSource, { authentication, routes, 
       authentication.check(request);
       const { segments, query } = parseTarget(request.url ?? "/");
       const allowed: string[] = [];
-      for (const route of routes) {
-        const params = matchPath(route.path, segments);
+      for (const { route, match } of matched) {
+        const params = match(segments);
         if (!params) continue;
         if (route.method !== "*" && route.method !== request.method) {
           allowed.push(route.method);
@@ -71,8 +74,8 @@ export function answerRequests(server: RequestSource, { authentication, routes, 
     async function answer() {
       authentication.check(request);
       const { segments, query } = parseTarget(request.url ?? "/");
-      for (const route of upgrades) {
-        const params = matchPath(route.path, segments);
+      for (const { route, match } of matchedUpgrades) {
+        const params = match(segments);
         if (!params) continue;
         requireAllowed(request, "WS", route.path);
         return await route.upgrade({ request, socket, head, params, query, cover });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { listNames } from "./read-or-empty.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -20,10 +20,16 @@ export function openSavedRecords<T>(folder: string, parse: (value: T) => T | nul
         .filter((name) => name.endsWith(".json"))
         .flatMap((name) => read(join(folder, name)) ?? []),
     save(id, record) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
       replaceFile(fileOf(id), [Buffer.from(JSON.stringify(record))], { sync: false });
     },
-    remove: (id) => rmSync(fileOf(id), { force: true }),
+    remove(id) {
+      try {
+        unlinkSync(fileOf(id));
+      } catch {
+        // It was not saved, or the user has removed it.
+      }
+    },
   };
 
   function read(path: string): T | null {

@@ -10,7 +10,7 @@ import type { Call, Route } from "../http/route.ts";
 import { afterRunningTime } from "../io/running-time.ts";
 import type { Environment } from "../programs/environment.ts";
 import { parseProgram } from "../programs/parse-program.ts";
-import { killProgram, onceOver, type Program, startFailure, startProgram } from "../programs/program.ts";
+import { killProgram, onceOver, type Program, startFailure, startProgram, startWithoutInput } from "../programs/program.ts";
 
 type EndEvent = Extract<ExecEvent, { type: "exit" | "error" }>;
 
@@ -37,13 +37,19 @@ export function execRoutes({ environment, workspace, pauses }: ExecDeps): Route[
         const wanted = parseExec(await readJson(request));
         const cwd = await workspace.folderPath(wanted.cwd);
         if (pauses.isUnderWay) throw new AppError("session_paused");
-        const program = startProgram(wanted.words, { cwd, env: environment.forChild(wanted.env) });
-        program.stdin.end(wanted.stdin ?? "");
+        const program = start(wanted, { cwd, env: environment.forChild(wanted.env) });
         const output = format === "text" ? textOutput(response) : jsonOutput(response);
         await run(program, wanted, call, output, pauses);
       },
     },
   ];
+}
+
+function start({ words, stdin }: ReturnType<typeof parseExec>, options: { cwd: string; env: Record<string, string> }): Program {
+  if (!stdin) return startWithoutInput(words, options);
+  const program = startProgram(words, options);
+  program.stdin.end(stdin);
+  return program;
 }
 
 interface Output {
@@ -99,7 +105,7 @@ async function run(
 
 function jsonOutput(response: ServerResponse): Output {
   response.writeHead(200, { "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store" });
-  response.flushHeaders();
+  const stopWaiting = sendHeadSoon(response);
   // A chunk may end inside a character.
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
   const line = (event: ExecEvent) => response.write(`${JSON.stringify(event)}\n`);
@@ -109,6 +115,7 @@ function jsonOutput(response: ServerResponse): Output {
       return data === "" || line({ type: source, data });
     },
     end(event) {
+      stopWaiting();
       for (const source of ["stdout", "stderr"] as const) {
         const data = decoders[source].end();
         if (data !== "") line({ type: source, data });
@@ -121,15 +128,24 @@ function jsonOutput(response: ServerResponse): Output {
 
 function textOutput(response: ServerResponse): Output {
   response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store", Trailer: "X-Exit-Code" });
-  response.flushHeaders();
+  const stopWaiting = sendHeadSoon(response);
   return {
     write: (_source, chunk) => response.write(chunk),
     end(event) {
+      stopWaiting();
       if (event.type === "error") response.write(`${event.message}\n`);
       response.addTrailers({ "X-Exit-Code": event.type === "exit" ? String(event.code ?? event.signal) : "error" });
       response.end();
     },
   };
+}
+
+const HEAD_AFTER_MS = 20;
+
+// The caller of a command that is silent learns that it runs. That of a short one gets everything at once. No-op after output.
+function sendHeadSoon(response: ServerResponse): () => void {
+  const timer = setTimeout(() => response.flushHeaders(), HEAD_AFTER_MS);
+  return () => clearTimeout(timer);
 }
 
 function parseFormat(format: string | null): "ndjson" | "text" {

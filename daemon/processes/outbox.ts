@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { EventEmitter } from "node:events";
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ServerResponse } from "node:http";
-import type { OutboxEntry } from "@berth/contract/daemon-internal.ts";
+import type { OutboxEntry, OutboxList } from "@berth/contract/daemon-internal.ts";
 import { isStringArray, readJson } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
@@ -16,6 +16,8 @@ export interface Outbox {
   list(): OutboxEntry[];
   // Forgets entries that the server has recorded.
   remove(ids: readonly string[]): void;
+  // Calls back before entries are forgotten.
+  onRemove(listener: (entries: readonly OutboxEntry[]) => void): void;
   // Resolves when there are entries, after the time, or when the caller is gone.
   wait(ms: number, caller: ServerResponse): Promise<void>;
   // Reads the file again, after the folder was cleared.
@@ -31,6 +33,7 @@ const MAX_SENT_LENGTH = 256 * 1024;
 export function openOutbox(file: string): Outbox {
   let entries: OutboxEntry[] = [];
   const news = new EventEmitter();
+  const removeListeners: ((entries: readonly OutboxEntry[]) => void)[] = [];
 
   return {
     add(added) {
@@ -46,9 +49,12 @@ export function openOutbox(file: string): Outbox {
       const known = new Set(ids);
       const left = entries.filter(({ id }) => !known.has(id));
       if (left.length === entries.length) return;
+      const removed = entries.filter(({ id }) => known.has(id));
+      for (const listener of removeListeners) listener(removed);
       entries = left;
       write(() => writeFileSync(file, left.map(lineOf).join(""), { mode: 0o600 }));
     },
+    onRemove: (listener) => void removeListeners.push(listener),
     async wait(ms, caller) {
       if (entries.length > 0 || ms === 0) return;
       await new Promise<void>((resolve) => {
@@ -69,7 +75,7 @@ export function openOutbox(file: string): Outbox {
   // On a full disk the entries are only in memory.
   function write(action: () => void): void {
     try {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      if (!existsSync(dirname(file))) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       action();
     } catch (error) {
       console.error("News for the server could not be saved:", error);
@@ -114,7 +120,8 @@ export function outboxRoutes(outbox: Outbox, open: () => number): Route[] {
       async handle({ query, response }) {
         const waitMs = Math.min(MAX_WAIT_MS, Number(query.get("waitMs")) || 0);
         await outbox.wait(waitMs, response);
-        sendJson(response, 200, { entries: firstOf(outbox.list()), open: open() });
+        const sent = firstOf(outbox.list());
+        sendJson(response, 200, { entries: sent, open: open(), left: outbox.list().length - sent.length } satisfies OutboxList);
       },
     },
     {

@@ -32,11 +32,7 @@ export function processRoutes(processes: Processes, bases: Bases): Route[] {
 
   return [
     route("GET", "/processes", ({ response }) => sendJson(response, 200, { processes: processes.list() })),
-    route("POST", "/processes", async (call) => {
-      const process = await processes.start(parseStart(await readJson(call.request)), bases.of(call));
-      if (call.request.headers.accept === "text/event-stream") return sendProcessEvents(process, call, { announce: process.describe() });
-      return sendJson(call.response, 201, process.describe());
-    }),
+    route("POST", "/processes", (call) => startAndDescribe(processes, bases, call)),
     route("GET", "/processes/:id", (call) => sendJson(call.response, 200, found(call).describe())),
     route("DELETE", "/processes/:id", (call) => {
       processes.remove(found(call));
@@ -76,6 +72,12 @@ export function processRoutes(processes: Processes, bases: Bases): Route[] {
       sendJson(call.response, 200, process.describe());
     }),
   ];
+}
+
+export async function startAndDescribe(processes: Pick<Processes, "start">, bases: Bases, call: Call): Promise<void> {
+  const process = await processes.start(parseStart(await readJson(call.request)), bases.of(call));
+  if (call.request.headers.accept === "text/event-stream") await sendProcessEvents(process, call, { announce: process.describe() });
+  else sendJson(call.response, 201, process.describe());
 }
 
 const SIZE_RULE = "cols and rows must be integers from 1 to 1000";

@@ -9,6 +9,7 @@ export interface LiveProcess {
   readonly log: OutputLog;
   // null when it has ended.
   readonly running: Running | null;
+  readonly endedAt: string | null;
   describe(): Process;
   // Calls back after output and after the end, until disposed.
   onNews(listener: () => void): Disposable;
@@ -16,9 +17,8 @@ export interface LiveProcess {
   lose(): void;
 }
 
-export interface ProcessOptions extends Pick<RunningOptions, "words" | "cwd" | "env"> {
+export interface ProcessOptions extends Pick<RunningOptions, "words" | "cwd" | "env" | "pty" | "hasInput"> {
   head: Pick<Process, "id" | "name" | "command" | "cwd">;
-  pty: { cols: number; rows: number } | null;
   timeoutMs: number | null;
   onEnd: (process: LiveProcess) => void;
   onOutput: () => void;
@@ -26,11 +26,10 @@ export interface ProcessOptions extends Pick<RunningOptions, "words" | "cwd" | "
 
 const MAX_LOG_BYTES = 1024 * 1024;
 
-export async function startProcess({ head, words, cwd, env, pty, timeoutMs, onEnd, onOutput }: ProcessOptions): Promise<LiveProcess> {
+export async function startProcess({ head, timeoutMs, onEnd, onOutput, ...program }: ProcessOptions): Promise<LiveProcess> {
   const log = createOutputLog(MAX_LOG_BYTES);
   const listeners = new Set<() => void>();
   const startedAt = new Date().toISOString();
-  const options = { words, cwd, env, pty, onOutput: (stream: ProcessStream, bytes: Uint8Array) => receive(stream, bytes), onExit: end };
   let timedOut = false;
   let ended: Pick<Process, "status" | "exitCode" | "signal" | "endedAt"> | null = null;
   let started: Running | null = null;
@@ -42,9 +41,12 @@ export async function startProcess({ head, words, cwd, env, pty, timeoutMs, onEn
     get running() {
       return ended ? null : started;
     },
+    get endedAt() {
+      return ended?.endedAt ?? null;
+    },
     describe: () => ({
       ...head,
-      pty: pty !== null,
+      pty: program.pty !== null,
       pid: started?.pid ?? 0,
       timedOut,
       startedAt,
@@ -58,7 +60,7 @@ export async function startProcess({ head, words, cwd, env, pty, timeoutMs, onEn
     },
     lose: () => finish({ status: "lost", exitCode: null, signal: null }),
   };
-  started = await startRunning(options);
+  started = await startRunning({ ...program, onOutput: receive, onExit: end });
   if (timeoutMs !== null && !ended) cancelTimeout = afterRunningTime(timeoutMs, () => ((timedOut = true), started?.signal("SIGKILL")));
   return process;
 
@@ -92,6 +94,7 @@ export function restoreProcess(saved: Process): LiveProcess {
     id: saved.id,
     log: createOutputLog(0, saved.outputBytes),
     running: null,
+    endedAt: saved.endedAt,
     describe: () => process,
     onNews: () => ({ [Symbol.dispose]() {} }),
     lose() {},

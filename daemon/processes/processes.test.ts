@@ -234,7 +234,12 @@ describe("for the server", () => {
     expect(after[0]).toEqual(entries[0]);
     expect((await events(running.id)).map(({ data }) => data.type)).toEqual(["end"]);
     await recorded();
+    await daemon.stop("SIGKILL");
+    await daemon.restart();
+    await beginSession("sbx_one");
     expect((await outbox()).entries).toEqual([]);
+    expect(await get(id)).toMatchObject({ status: "exited", exitCode: 4 });
+    expect(await get(running.id)).toMatchObject({ status: "lost" });
   });
 
   test("a process that a stop of the sandbox ends is lost, and a copy of the disk does not have it", async () => {

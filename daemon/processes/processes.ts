@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
+import type { OutboxEntry } from "@berth/contract/daemon-internal.ts";
 import type { Process } from "@berth/contract/daemon/processes.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import type { Pauses } from "../http/pauses.ts";
@@ -37,7 +38,7 @@ export interface Processes {
 export interface ProcessesDeps {
   environment: Environment;
   pauses: Pick<Pauses, "isUnderWay">;
-  outbox: Pick<Outbox, "add">;
+  outbox: Pick<Outbox, "add" | "list" | "onRemove">;
   folder: string;
 }
 
@@ -50,6 +51,10 @@ export function createProcesses({ environment, pauses, outbox, folder }: Process
   const processes = new Map<string, LiveProcess>();
   const saved = openSavedProcesses(join(folder, "processes"));
   let starting = 0;
+  // Until then the outbox knows how it ended, so the end itself writes one file and not two.
+  outbox.onRemove((entries) => {
+    for (const { id } of entries.flatMap((entry) => processes.get(String(entry.data["id"])) ?? [])) save(processes.get(id)!);
+  });
 
   return {
     async start({ words, command, cwd, env, pty, hasStdin, timeoutMs, name }, base) {
@@ -65,11 +70,11 @@ export function createProcesses({ environment, pauses, outbox, folder }: Process
           cwd: folderPath,
           env: environment.forChild(env),
           pty,
+          hasInput: hasStdin,
           timeoutMs,
           onOutput: shrink,
           onEnd: record,
         });
-        if (!hasStdin) process.running?.closeInput();
         processes.set(process.id, process);
         save(process);
         return process;
@@ -103,10 +108,10 @@ export function createProcesses({ environment, pauses, outbox, folder }: Process
       }),
     load() {
       for (const head of saved.load().toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : 1))) {
-        const lost = head.status === "running";
-        const process = restoreProcess(lost ? { ...head, status: "lost", endedAt: new Date().toISOString() } : head);
+        const known = head.status === "running" ? reportedEnd(head, outbox.list()) : head;
+        const process = restoreProcess(known ?? { ...head, status: "lost", endedAt: new Date().toISOString() });
         processes.set(process.id, process);
-        if (lost) record(process);
+        if (!known) record(process);
       }
       forgetOld();
     },
@@ -128,17 +133,16 @@ export function createProcesses({ environment, pauses, outbox, folder }: Process
   function record(process: LiveProcess): void {
     const { id, name, status, exitCode, signal, timedOut, startedAt, endedAt } = process.describe();
     const data = { id, name, status, exitCode, signal, timedOut, startedAt, endedAt };
-    outbox.add({ type: "process.exited", data });
-    if (processes.has(process.id)) save(process);
+    outbox.add({ id: entryIdOf(id), type: "process.exited", data });
     forgetOld();
   }
 
   function forgetOld(): void {
     const ended = [...processes.values()].filter((process) => !process.running);
     const limit = new Date(Date.now() - FORGET_AFTER_MS).toISOString();
-    ended
-      .filter((process, at) => at < ended.length - MAX_ENDED || (process.describe().endedAt ?? "") < limit)
-      .forEach(({ id }) => forget(id));
+    ended.forEach(({ id, endedAt }, at) => {
+      if (at < ended.length - MAX_ENDED || (endedAt ?? "") < limit) forget(id);
+    });
   }
 
   function forget(id: string): void {
@@ -158,4 +162,15 @@ export function createProcesses({ environment, pauses, outbox, folder }: Process
       total += largest.size;
     }
   }
+}
+
+// The same for every report of this end, so that the server records it once.
+const entryIdOf = (id: string): string => id.slice("proc_".length).padEnd(24, "0");
+
+// How a process ended that was saved only while it ran: the outbox has its end until the server has recorded it. null if it has none.
+function reportedEnd(process: Process, entries: readonly OutboxEntry[]): Process | null {
+  const data = entries.find(({ id }) => id === entryIdOf(process.id))?.data as Partial<Process> | undefined;
+  if (!data || (data.status !== "exited" && data.status !== "lost") || typeof data.endedAt !== "string") return null;
+  const { status, exitCode = null, signal = null, timedOut = false, endedAt } = data;
+  return { ...process, status, exitCode, signal, timedOut, endedAt };
 }

@@ -31,6 +31,7 @@ export interface EnvironmentOptions {
 
 export function createEnvironment({ base, workspace, home, proxyUrl, setupEnv }: EnvironmentOptions): Environment {
   let started = false;
+  let user: string | undefined;
   let request: StartRequest = { env: {}, agent: null, autoStartAgent: false };
 
   return {
@@ -64,7 +65,7 @@ export function createEnvironment({ base, workspace, home, proxyUrl, setupEnv }:
       PATH: base.PATH ?? "/usr/local/bin:/usr/bin:/bin",
       HOME: home,
       LANG: base.LANG ?? "C.UTF-8",
-      USER: userName(),
+      USER: (user ??= userName()),
       SHELL: "/bin/bash",
       ...(base.TZ === undefined ? {} : { TZ: base.TZ }),
       ...proxyVariables(proxyUrl()),

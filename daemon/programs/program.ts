@@ -5,20 +5,37 @@ import { preferForOomKill } from "./oom-score.ts";
 import { signalGroup, stopGroup } from "./process-group.ts";
 
 // A program that the daemon has started. It leads a process group, so that ending it also ends everything it started.
-export type Program = ChildProcessByStdio<Writable, Readable, Readable>;
+export type Program = ChildProcessByStdio<Writable | null, Readable, Readable>;
+export type ProgramWithInput = ChildProcessByStdio<Writable, Readable, Readable>;
+
+interface ProgramOptions {
+  cwd: string;
+  env: Record<string, string>;
+}
 
 const running = new Set<Program>();
 process.on("exit", () => running.forEach(killProgram));
 
-export function startProgram([file = "", ...args]: string[], { cwd, env }: { cwd: string; env: Record<string, string> }): Program {
-  const program = childProcess().spawn(file, args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
-  preferForOomKill(program.pid);
+export function startProgram([file = "", ...args]: string[], options: ProgramOptions): ProgramWithInput {
+  const program = childProcess().spawn(file, args, { ...options, detached: true, stdio: ["pipe", "pipe", "pipe"] });
   // It may end before it has read its input.
   program.stdin.on("error", () => {});
+  note(program);
+  return program;
+}
+
+// Its input is /dev/null, which costs less than a pipe, and programs such as `rg` read a pipe in place of the files.
+export function startWithoutInput([file = "", ...args]: string[], options: ProgramOptions): Program {
+  const program = childProcess().spawn(file, args, { ...options, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  note(program);
+  return program;
+}
+
+function note(program: Program): void {
+  preferForOomKill(program.pid);
   running.add(program);
   program.once("exit", () => running.delete(program));
   program.once("error", () => running.delete(program));
-  return program;
 }
 
 // All that run, oldest first.

@@ -3,7 +3,7 @@ import type { ProcessStream } from "@berth/contract/daemon/processes.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { systemCode } from "../http/errors.ts";
 import { openPty, signalName } from "./pty.ts";
-import { onceOver, signalProgram, startFailure, startProgram, stopProgram } from "./program.ts";
+import { onceOver, type Program, signalProgram, startFailure, startProgram, startWithoutInput, stopProgram } from "./program.ts";
 
 // A program with pipes or with a pseudo-terminal.
 export interface Running {
@@ -32,6 +32,8 @@ export interface RunningOptions {
   cwd: string;
   env: Record<string, string>;
   pty: { cols: number; rows: number } | null;
+  // Without a pseudo-terminal: false if it gets no input.
+  hasInput: boolean;
   // The bytes are only valid during the call.
   onOutput: (stream: ProcessStream, bytes: Uint8Array) => void;
   // Called once, after all output.
@@ -64,8 +66,8 @@ function startOnPty({ words, cwd, env, onOutput, onExit }: RunningOptions, size:
   };
 }
 
-async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOptions): Promise<Running> {
-  const program = startProgram(words, { cwd, env });
+async function startWithPipes({ words, cwd, env, hasInput, onOutput, onExit }: RunningOptions): Promise<Running> {
+  const program: Program = hasInput ? startProgram(words, { cwd, env }) : startWithoutInput(words, { cwd, env });
   for (const stream of ["stdout", "stderr"] as const)
     program[stream].on("data", (chunk: Buffer<ArrayBuffer>) => {
       onOutput(stream, chunk);
@@ -73,25 +75,26 @@ async function startWithPipes({ words, cwd, env, onOutput, onExit }: RunningOpti
       if (chunk.length === chunk.buffer.byteLength) chunk.buffer.transfer(0);
     });
   onceOver(program, () => onExit(program.exitCode, program.signalCode));
-  try {
-    await once(program, "spawn");
-  } catch (error) {
-    throw new AppError(systemCode(error) === "EAGAIN" ? "busy" : "bad_request", { message: startFailure(error as Error), cause: error });
+  if (program.pid === undefined) {
+    const [error] = (await once(program, "error")) as [Error];
+    throw new AppError(systemCode(error) === "EAGAIN" ? "busy" : "bad_request", { message: startFailure(error), cause: error });
   }
+  const { stdin } = program;
   return {
-    pid: program.pid ?? 0,
+    pid: program.pid,
     get takesInput() {
-      return program.stdin.writable;
+      return stdin?.writable ?? false;
     },
-    write: (bytes) => program.stdin.destroyed || program.stdin.write(bytes),
+    write: (bytes) => stdin === null || stdin.destroyed || stdin.write(bytes),
     drained(callback) {
       const done = () => {
-        program.stdin.off("drain", done).off("close", done);
+        stdin?.off("drain", done).off("close", done);
         callback();
       };
-      program.stdin.on("drain", done).on("close", done);
+      if (stdin) stdin.on("drain", done).on("close", done);
+      else callback();
     },
-    closeInput: () => void program.stdin.end(),
+    closeInput: () => void stdin?.end(),
     pause() {
       program.stdout.pause();
       program.stderr.pause();

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ExpectedPort } from "@berth/contract/daemon.ts";
 import type { SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
@@ -39,7 +39,9 @@ export interface SetupPlan extends SetupRequest {
 export function openSetupFiles(folder: string): SetupFiles {
   const fileOf = (name: "plan" | "report" | "env" | "start" | "ports") => join(folder, `${name}.json`);
 
+  // Most sandboxes have none of these files, and every start of a program looks for one. An exception takes longer than the look.
   function read<T>(file: string): T | null {
+    if (!existsSync(file)) return null;
     try {
       return JSON.parse(readFileSync(file, "utf8")) as T;
     } catch {

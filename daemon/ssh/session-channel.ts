@@ -108,6 +108,7 @@ export function serveSession(session: Session, deps: SessionDeps): void {
       cwd,
       env: environment.forChild({ ...SSH_VARIABLES, ...variables }),
       pty,
+      hasInput: true,
       onOutput(stream, bytes) {
         if (!isRead) return;
         const { length } = bytes;

@@ -32,8 +32,8 @@ export interface DaemonLinks extends AsyncDisposable {
   announcePause(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
   // Lets the daemon write the terminals' output and the conversations to its files, and go on.
   save(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
-  // Like `start`, for a sandbox that waits for its session. Also lets the daemon run its first command, which takes longer than
-  // all others, and keeps a connection open for the session's first request.
+  // Like `start`, for a sandbox that waits for its session. Also lets the daemon run its first command and its first process, which take
+  // longer than all others, and keeps a connection open for the session's first request.
   prepare(sandboxId: SandboxId, start: StartRequest, signal?: AbortSignal): Promise<void>;
   // Whether that connection is still open, so that the daemon is alive and has its environment.
   isPrepared(sandboxId: SandboxId): boolean;
@@ -214,18 +214,19 @@ export function createDaemonLinks({
 
   async function post(sandboxId: SandboxId, path: string, body: object, options: PostOptions = {}): Promise<string> {
     const link = linkTo(sandboxId);
-    const { timeoutMs = headersTimeoutMs, signal, span } = options;
+    const { timeoutMs = headersTimeoutMs, signal, span, accept, isOptional } = options;
     const response = await send(sandboxId, link, link.prepared?.client ?? link.pool, {
       method: "POST",
       path,
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", ...(accept && { accept }) },
       body: JSON.stringify(body),
       headersTimeoutMs: timeoutMs,
       span,
       ...(signal && { signal }),
     });
     const text = await readResponseText(response.body);
-    if (response.status >= 300) throw unreachable(`${path} answered ${response.status}: ${text.slice(0, 200)}`);
+    if (response.status >= 300 && !(isOptional && response.status === 404))
+      throw unreachable(`${path} answered ${response.status}: ${text.slice(0, 200)}`);
     return text;
   }
 
@@ -244,6 +245,8 @@ export function createDaemonLinks({
     try {
       await post(sandboxId, "/internal/start", start, signal && { signal });
       await post(sandboxId, "/exec", { command: ":" }, signal && { signal });
+      // An image may have a daemon of an earlier version, which has no such call.
+      await post(sandboxId, "/internal/rehearse", { command: ":" }, { accept: EVENTS, isOptional: true, ...(signal && { signal }) });
       prepared.isReady = true;
     } catch (error) {
       forget(sandboxId);
@@ -279,7 +282,12 @@ export function createDaemonLinks({
 
 interface PostOptions extends StartOptions {
   timeoutMs?: number;
+  accept?: string;
+  // Whether 404 is an answer too.
+  isOptional?: boolean;
 }
+
+const EVENTS = "text/event-stream";
 
 const traceHeaders = (span: Span | undefined): Record<string, string> => (span ? { traceparent: formatTraceparent(span) } : {});
 

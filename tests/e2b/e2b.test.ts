@@ -1,3 +1,4 @@
+import type { EventList } from "@berth/contract";
 import * as sdk from "e2b";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
@@ -41,6 +42,16 @@ test("a sandbox is a session of the partner, and its description has no token", 
   const { sandboxId: other, sessionId } = await berth.api.create({ autoStartAgent: false });
   expect((await fetch(`http://8123-${other}.${new URL(berth.url).host}/`)).status).toBe(401);
   await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+});
+
+test("the end of a command is an event of the session", async () => {
+  const { pid } = await box.commands.run("exit 6", { background: true });
+  const ends = async () =>
+    ((await berth.api.call("GET", "/api/b2b/events?limit=100")).body as EventList).data.filter(
+      ({ type, data }) => type === "process.exited" && (data as { exitCode?: number }).exitCode === 6,
+    );
+  expect(pid).toBeGreaterThan(0);
+  await expect.poll(ends, { timeout: 10_000 }).toMatchObject([{ data: { sandboxId: box.sandboxId, processStatus: "exited" } }]);
 });
 
 test("the list knows filters that the SDK does not send", async () => {

@@ -93,8 +93,8 @@ function sendHead(
   if (appendixBytes > 0 && chosen["content-length"] !== undefined)
     chosen["content-length"] = String(Number(chosen["content-length"]) + appendixBytes);
   response.writeHead(status, { ...chosen, ...(hasTrailer && { trailer: "X-Exit-Code" }) });
-  // Send the headers before the first byte of the body, so that callers of a slow stream know that it has started.
-  if (hasBody) response.flushHeaders();
+  // Callers of a slow stream learn that it has started. A body that has come with its head leaves with it.
+  if (hasBody) setImmediate(() => response.writableEnded || response.flushHeaders());
   else response.end();
   if (hasTrailer) body.once("end", () => response.addTrailers(trailersFromSandbox(trailers)));
   return { hasBody };

@@ -1,5 +1,5 @@
 import { AppError, type SandboxId } from "@berth/contract";
-import type { OutboxEntry, RunNews } from "@berth/contract/daemon-internal.ts";
+import type { OutboxEntry, OutboxList, RunNews } from "@berth/contract/daemon-internal.ts";
 import { readBody } from "../../bounded-io/read-body.ts";
 import { SECOND } from "../../clock.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
@@ -54,15 +54,19 @@ export function createOutboxLink(links: Pick<DaemonLinks, "request">): OutboxLin
   return {
     async read(sandboxId, waitMs, signal) {
       const text = await call(sandboxId, "GET", `?waitMs=${waitMs}`, null, signal, waitMs);
-      const { entries, open } = (text === "" ? {} : JSON.parse(text)) as { entries?: OutboxEntry[]; open?: number };
+      const { entries, open, left } = (text === "" ? {} : JSON.parse(text)) as Partial<OutboxList>;
       const known = (Array.isArray(entries) ? entries : []).filter((entry) => typeof entry?.id === "string" && ENTRY_ID.test(entry.id));
-      return { news: known.map((entry) => ({ id: entry.id, about: parseEntry(entry) })), open: typeof open === "number" && open > 0 };
+      const news = known.map((entry) => ({ id: entry.id, about: parseEntry(entry) }));
+      return { news, open: isPositive(open) || (left === undefined ? news.length > 0 : isPositive(left)) };
     },
     async remove(sandboxId, ids, signal) {
       await call(sandboxId, "POST", "", { recorded: ids }, signal);
     },
   };
 }
+
+// The daemon is untrusted.
+const isPositive = (value: unknown): boolean => typeof value === "number" && value > 0;
 
 const ENTRY_ID = /^[0-9a-f]{24}$/;
 const RUN_NEWS: readonly string[] = ["run.started", "run.needs_input", "run.continued", "run.finished"] satisfies RunNews[];

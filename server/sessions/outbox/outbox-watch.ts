@@ -63,7 +63,7 @@ export function createOutboxWatch({ store, link, links, stopRun, changes, site, 
 
   function follow(sandboxId: SandboxId): void {
     if (followed.has(sandboxId) || signal.aborted) return;
-    const following = run(sandboxId).finally(() => followed.delete(sandboxId));
+    const following = run(sandboxId).finally(() => followed.get(sandboxId) === following && followed.delete(sandboxId));
     followed.set(sandboxId, following);
   }
 
@@ -74,6 +74,8 @@ export function createOutboxWatch({ store, link, links, stopRun, changes, site, 
       due.delete(sandboxId);
       try {
         isOver = !(await readOnce(session, WAIT_MS)) && !due.has(sandboxId);
+        // News that come from here on are followed again.
+        if (isOver) followed.delete(sandboxId);
       } catch (error) {
         if (signal.aborted) return;
         // Also if the session was paused in the middle, which the next round finds.
@@ -97,7 +99,7 @@ export function createOutboxWatch({ store, link, links, stopRun, changes, site, 
     const reports = reportsOf(session.sandboxId, REPORTS);
     reports.tokens -= 1 + news.length;
     if (reports.tokens < 0) await delay(fillTimeMs(-reports.tokens, REPORTS), undefined, { signal });
-    return open || news.length > 0;
+    return open;
   }
 
   // Returns the runs that should not go on.
