@@ -7,6 +7,7 @@ import { startBerth } from "../tests/support/servers/berth.ts";
 import { launchChromium, openWorkspace, type OpenedWorkspace, type WorkspaceOptions } from "../tests/support/browser/workspace.ts";
 import { startModelServer } from "../tests/support/agents/model-server.ts";
 import { takeConsolePictures } from "./screenshots-console.ts";
+import { takeExamplePictures } from "./screenshots-examples.ts";
 import { files, modelReplies, mineOnTop, theirs } from "./screenshots-demo.ts";
 
 const folder = join(import.meta.dirname, "../docs/images");
@@ -104,6 +105,7 @@ await picture("phone", { context: { viewport: { width: 390, height: 760 } } }, a
 });
 
 await takeConsolePictures(berth, browser, folder);
+await takeExamplePictures(browser, folder);
 
 async function picture(
   name: string,

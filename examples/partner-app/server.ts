@@ -1,52 +1,68 @@
-// A minimal product that embeds Berth: every signed-in user has one coding session, shown in an iframe.
-//   BERTH_API_KEY=berth_… node examples/partner-app/server.ts
+// A small product that embeds Berth: people sign in, and each has one coding session, shown in a frame of the product's page.
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
+import { createBerth, verifyWebhook } from "@berth/client";
+import express, { type Request } from "express";
 
-const berthUrl = process.env.BERTH_URL ?? "http://localhost:8080";
-const port = Number(process.env.PORT ?? 3000);
-const page = readFileSync(join(import.meta.dirname, "page.html"), "utf8").replace("{berth}", process.env.BERTH_PUBLIC_URL ?? berthUrl);
-// Maps users to session ids. A real product stores this in its database.
-const sessions = new Map<string, string>();
+const { BERTH_URL = "http://localhost:8080", BERTH_API_KEY = "", BERTH_WEBHOOK_SECRET = "", PORT = "3000" } = process.env;
+const berth = createBerth({ baseUrl: BERTH_URL, apiKey: BERTH_API_KEY });
+const html = (name: string) => readFileSync(join(import.meta.dirname, name), "utf8");
+const pages = { login: html("login.html"), lesson: html("lesson.html") };
 
-createServer((request, response) => {
-  // A real product gets the user from its own sign-in.
-  const user = "ada";
-  if (request.url === "/") response.setHeader("content-type", "text/html; charset=utf-8").end(page);
-  else if (request.url === "/workspace") openWorkspace(user).then(redirect, fail);
-  else if (request.url === "/resume" && request.method === "POST") liveSession(user).then(() => response.writeHead(204).end(), fail);
-  else response.writeHead(404).end();
+// These three stand for your own sign-in and database.
+const passwords: Record<string, string> = { ada: "engine", grace: "compiler" };
+const signedIn = new Map<string, string>();
+const news = new Map<string, string>();
 
-  // Launch URLs are short-lived secrets: create them on demand, and never store them or write them into a page.
-  function redirect(url: string) {
-    response.writeHead(303, { location: url, "cache-control": "no-store", "referrer-policy": "no-referrer" }).end();
-  }
-  function fail(error: Error) {
-    console.error(error);
-    response.writeHead(502).end("The workspace is not available. Try again later.");
-  }
-}).listen(port, () => console.log(`http://localhost:${port}`));
+const app = express();
 
-async function openWorkspace(user: string): Promise<string> {
-  const id = await liveSession(user);
-  return (await berth("POST", `/sessions/${id}/launch-url`)).url!;
-}
+app.get("/", (request, response) => {
+  const user = userOf(request);
+  if (user === undefined) return response.send(pages.login);
+  const words = { user, berth: BERTH_URL, news: news.get(user) ?? "Nothing has happened yet" };
+  return response.send(pages.lesson.replace(/\{(user|berth|news)\}/g, (_, name: keyof typeof words) => words[name]));
+});
 
-// Returns the user's session, resumes it if it is paused, or creates a new one.
-async function liveSession(user: string): Promise<string> {
-  const known = sessions.get(user);
-  const { status } = known === undefined ? { status: "destroyed" } : await berth("GET", `/sessions/${known}`);
-  if (status === "paused") await berth("POST", `/sessions/${known}/resume`);
-  if (known !== undefined && status !== "destroyed") return known;
-  const { sessionId } = await berth("POST", "/sessions", { externalUserId: user });
-  sessions.set(user, sessionId!);
-  return sessionId!;
-}
+app.post("/login", express.urlencoded(), (request, response) => {
+  const { user = "", password } = request.body as { user?: string; password?: string };
+  if (password === undefined || passwords[user] !== password) return response.status(403).send(pages.login);
+  const token = randomBytes(32).toString("hex");
+  signedIn.set(token, user);
+  return response.cookie("login", token, { httpOnly: true, sameSite: "lax" }).redirect(303, "/");
+});
 
-async function berth(method: string, path: string, body?: object): Promise<{ sessionId?: string; status?: string; url?: string }> {
-  const headers = { authorization: `Bearer ${process.env.BERTH_API_KEY}`, "content-type": "application/json" };
-  const response = await fetch(`${berthUrl}/api/b2b${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-  if (!response.ok) throw new Error(`${method} ${path} failed with ${response.status}: ${await response.text()}`);
-  return (await response.json()) as object;
-}
+app.post("/logout", (request, response) => {
+  signedIn.delete(cookieOf(request));
+  response.clearCookie("login").redirect(303, "/");
+});
+
+// The frame points here. A launch URL is a short-lived secret: request it when it is needed, and never put it into a page.
+app.get("/workspace", async (request, response) => {
+  const user = userOf(request);
+  if (user === undefined) return response.redirect(303, "/");
+  const session = await berth.sessions.forUser(user, { metadata: { lesson: "hello" } });
+  const { url } = await session.launchUrl({ displayName: user });
+  return response.set({ "cache-control": "no-store", "referrer-policy": "no-referrer" }).redirect(303, url);
+});
+
+// The page asks for this when the user presses Resume in a paused workspace.
+app.post("/resume", async (request, response) => {
+  const user = userOf(request);
+  if (user !== undefined) await berth.sessions.forUser(user);
+  response.sendStatus(user === undefined ? 403 : 204);
+});
+
+// Berth reports here. The signature covers the bytes as they arrived, so they are not parsed before.
+app.post("/hooks/berth", express.raw({ type: "*/*" }), async (request, response) => {
+  const event = await verifyWebhook(request.body as Buffer, request.headers, BERTH_WEBHOOK_SECRET).catch(() => null);
+  if (!event) return response.sendStatus(401);
+  const { externalUserId } = event.data as { externalUserId?: string };
+  if (externalUserId !== undefined) news.set(externalUserId, `${event.type} at ${event.timestamp.slice(11, 19)}`);
+  return response.sendStatus(204);
+});
+
+app.listen(Number(PORT), () => console.log(`http://localhost:${PORT}`));
+
+const cookieOf = (request: Request) => /(?:^|; )login=(\w+)/.exec(request.headers.cookie ?? "")?.[1] ?? "";
+const userOf = (request: Request) => signedIn.get(cookieOf(request));

@@ -1,32 +1,36 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
 import type { Browser, Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBerth } from "../../client/index.ts";
+import { startExample, type ExampleApp } from "../examples/example-app.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { eventually, launchChromium } from "../support/browser/workspace.ts";
 import { describeWith, machine } from "../support/machine.ts";
-import { freePort } from "../support/servers/port.ts";
 import { describeOnSharedServer } from "../support/browser/browser-suite.ts";
 import { openTlsFront, type TlsFront } from "../support/servers/tls.ts";
 import { runCli, type CliPlace } from "../support/servers/cli.ts";
 
-const root = join(import.meta.dirname, "../..");
+const PROGRAM = "partner-app/server.ts";
 
 describeOnSharedServer("the example partner app", (suite) => {
-  let app: PartnerApp;
+  let app: ExampleApp;
   let page: Page;
 
   beforeAll(async () => {
-    app = await startPartnerApp(suite.berth);
+    const webhooks = createBerth({ baseUrl: suite.berth.url, apiKey: suite.berth.key }).webhooks;
+    const settings = async (url: string) => ({ BERTH_WEBHOOK_SECRET: (await webhooks.create({ url: `${url}/hooks/berth` })).secret });
+    app = await startExample(suite.berth, PROGRAM, { settings });
   });
   afterAll(async () => {
-    await app?.stop();
+    await app?.[Symbol.asyncDispose]();
     for await (const session of createBerth({ baseUrl: suite.berth.url, apiKey: suite.berth.key }).sessions.list()) await session.destroy();
   });
 
-  test("cannot embed the workspace before its origin is allowed", async () => {
+  test("shows nothing without a login, and cannot embed the workspace before its origin is allowed", async () => {
+    const answer = await fetch(`${app.url}/workspace`, { redirect: "manual" });
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/"]);
+    expect((await fetch(`${app.url}/login`, { method: "POST", body: new URLSearchParams({ user: "ada", password: "" }) })).status).toBe(
+      403,
+    );
     page = await openPage(suite.browser, app.url);
     await eventually(() => childOf(page)?.url()).toMatch(/^chrome-error:/);
   });
@@ -95,6 +99,17 @@ describeOnSharedServer("the example partner app", (suite) => {
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     expect(childOf(page)!.url()).not.toBe(before);
   });
+
+  test("shows what webhooks report about the user, and refuses a forged one", async () => {
+    const news = () => page.reload().then(() => page.locator("header small").textContent());
+    await eventually(news).toMatch(/^session\.\w+ at \d\d:\d\d:\d\d$/);
+    const forged = { type: "session.forged", timestamp: new Date().toISOString(), data: { externalUserId: "ada" } };
+    const headers = { "webhook-id": "evt_1", "webhook-timestamp": String(Math.floor(Date.now() / 1000)), "webhook-signature": "v1,AAAA" };
+    const answer = await fetch(`${app.url}/hooks/berth`, { method: "POST", headers, body: JSON.stringify(forged) });
+    expect([answer.status, await news()]).toEqual([401, expect.not.stringContaining("forged")]);
+    await page.getByRole("button", { name: "Sign out ada" }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+  });
 });
 
 // Connects like the example's page, and keeps what arrives.
@@ -108,7 +123,7 @@ const connectPage = (script: string) => `import(${JSON.stringify(script)}).then(
 describeWith([machine.chromium, machine.command("openssl")], "the example partner app on HTTPS and another site", () => {
   let berth: Berth;
   let browser: Browser;
-  let app: PartnerApp;
+  let app: ExampleApp;
   let berthFront: TlsFront;
   let appFront: TlsFront;
   let page: Page;
@@ -125,12 +140,12 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
       BERTH_PREVIEW_DOMAIN: `preview.test:${berthFront.port}`,
     });
     await berth.start();
-    app = await startPartnerApp(berth);
+    app = await startExample(berth, PROGRAM);
     await allowOrigin(berth, `https://academy.test:${appFront.port}`);
   });
   afterAll(async () => {
     await browser?.close();
-    await app?.stop();
+    await app?.[Symbol.asyncDispose]();
     for (const front of [berthFront, appFront]) await front?.[Symbol.asyncDispose]();
     await berth?.[Symbol.asyncDispose]();
   });
@@ -139,7 +154,7 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
     page = await openPage(browser, `https://academy.test:${appFront.port}`);
     await eventually(() => childOf(page)?.url()).toMatch(/^https:\/\/berth\.example:\d+\/workspace\/sbx_\w+\/$/);
     expect(await greetingThroughFrame(page, berth)).toBe("hello from the frame");
-    const cookies = await page.context().cookies();
+    const cookies = (await page.context().cookies()).filter(({ name }) => name !== "login");
     expect(cookies).toHaveLength(1);
     expect(cookies[0]).toMatchObject({ httpOnly: true, secure: true, sameSite: "None", path: "/", partitionKey: "https://academy.test" });
     expect(cookies[0]!.name).toMatch(/^__Host-berth-sbx_/);
@@ -174,33 +189,6 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
 
 const HELLO = `require("http").createServer((q, r) => r.setHeader("content-type", "text/html").end("hello from port 3000")).listen(3000)`;
 
-interface PartnerApp {
-  url: string;
-  stop(): Promise<void>;
-}
-
-async function startPartnerApp(berth: Pick<Berth, "url" | "key">): Promise<PartnerApp> {
-  const port = await freePort();
-  const env = {
-    PATH: process.env.PATH ?? "",
-    PORT: String(port),
-    BERTH_URL: `http://localhost:${new URL(berth.url).port}`,
-    BERTH_API_KEY: berth.key,
-  };
-  const child: ChildProcess = spawn(process.execPath, [join(root, "examples/partner-app/server.ts")], {
-    env,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  await once(child.stdout!, "data");
-  return {
-    url: `http://localhost:${port}`,
-    async stop() {
-      child.kill();
-      await once(child, "exit");
-    },
-  };
-}
-
 // Uses the CLI, like an operator.
 async function allowOrigin(berth: CliPlace, origin: string, partnerId = "demo"): Promise<void> {
   expect(await runCli(berth, "partner", "update", partnerId, "--origin", origin)).toMatchObject({ code: 0, stderr: "" });
@@ -209,6 +197,10 @@ async function allowOrigin(berth: CliPlace, origin: string, partnerId = "demo"):
 async function openPage(browser: Browser, url: string): Promise<Page> {
   const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
   await page.goto(url);
+  await page.getByLabel("Name").fill("ada");
+  await page.getByLabel("Password").fill("engine");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator("iframe").waitFor();
   return page;
 }
 
