@@ -44,7 +44,18 @@ export const NAVIGATION: Group[] = [
       { file: "docs/monitoring.md", name: "Monitoring" },
       { file: "docs/backup.md", name: "Backup and restore" },
       { file: "docs/console.md", name: "Console" },
-      { file: "examples/partner-app/README.md", name: "Example: partner app" },
+    ],
+  },
+  {
+    title: "Examples",
+    about: "Small programs that run, each in fewer than 150 lines.",
+    entries: [
+      { file: "examples/partner-app/README.md", name: "A product with Express" },
+      { file: "examples/next-app/README.md", name: "A product with Next.js" },
+      { file: "examples/classroom/README.md", name: "A classroom" },
+      { file: "examples/interview/README.md", name: "A coding interview" },
+      { file: "examples/issue-agent/README.md", name: "An agent that fixes an issue" },
+      { file: "examples/batch-runner/README.md", name: "A batch runner" },
     ],
   },
   {

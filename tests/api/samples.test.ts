@@ -35,7 +35,21 @@ const NOT_RUN: Record<string, string> = {
     "needs a registry",
   "docs/deploy.md: kubectl apply -f deploy/kubernetes/warm-pool.yaml      # one for each template": "needs a cluster",
   "docs/performance.md: npm run bench -- tti          # one benchmark; bench/README.md lists them and their options": "takes minutes",
-  "examples/partner-app/README.md: npm start                                              # starts Berth and prints an API key":
+  "examples/batch-runner/README.md: pip install \"$(curl -s -o /dev/null -w '%{redirect_url}' localhost:8080/clients/berth.whl)\"":
+    "tests/examples/programs.test.ts runs the example",
+  "examples/batch-runner/README.md: [files] wrote report/summary.txt": "is output",
+  "examples/classroom/README.md: BERTH_TEMPLATES=examples/classroom/templates.yaml npm start":
+    "tests/examples/pages.test.ts runs the example",
+  "examples/classroom/README.md: npx berth partner update demo --origin http://localhost:3000 --max-sessions 35":
+    "tests/examples/pages.test.ts runs the example",
+  "examples/interview/README.md: npx berth partner update demo --origin http://localhost:3000":
+    "tests/examples/pages.test.ts runs the example",
+  "examples/issue-agent/README.md: cd examples/issue-agent": "tests/examples/programs.test.ts runs the example",
+  "examples/issue-agent/README.md: The agent: running": "is output",
+  "examples/next-app/README.md: npx berth partner update demo --origin http://localhost:3000": "`npm run examples:next` runs it",
+  "examples/partner-app/README.md: npx berth partner update demo --origin http://localhost:3000":
+    "tests/browser/embed.test.ts runs the example",
+  "examples/partner-app/README.md: curl -s localhost:8080/api/b2b/webhooks -H \"X-API-Key: $BERTH_API_KEY\" -H 'Content-Type: application/json' \\":
     "tests/browser/embed.test.ts runs the example",
   "docs/upgrade.md: cd /opt/berth-server": "needs systemd",
   "docs/upgrade.md: docker build -f deploy/Dockerfile.sandbox -t berth-sandbox .": "needs a registry",

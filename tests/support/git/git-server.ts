@@ -68,7 +68,7 @@ export async function startGitServer(password: string | null): Promise<GitServer
 function createRepository(root: string, name: string, files: Record<string, string>): void {
   const work = join(root, `${name}.work`);
   const git = (...args: string[]) => execFileSync("git", ["-C", work, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...args]);
-  mkdirSync(work);
+  mkdirSync(work, { recursive: true });
   git("init", "--quiet", "--initial-branch=main");
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(work, path)), { recursive: true });
