@@ -206,7 +206,9 @@ describe("the agent", () => {
       const terminal = daemon.connect(`/terminals/${first.json.terminalId}`);
       await once(terminal, "message");
       terminal.send(Buffer.from(`${line}\r`));
-      terminal.terminate();
+      // `terminate` may drop what was sent just now.
+      terminal.close();
+      await once(terminal, "close");
     };
     await type("wrong");
     await expect.poll(async () => (await agentState(daemon)).message).toBe("The sign-in did not succeed. Try again.");

@@ -6,7 +6,7 @@ import type { Environment } from "../programs/environment.ts";
 import { type AgentHandlers, runningPids } from "./program/connection.ts";
 import type { Terminals } from "../terminals/terminals.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
-import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions.ts";
+import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions/agent-sessions.ts";
 import { chooseAgent, isModelFixed } from "./program/availability.ts";
 import { createCheckpoints } from "./checkpoints/checkpoints.ts";
 import { createRestores, type Restores } from "./checkpoints/restores.ts";
@@ -16,7 +16,7 @@ import { createFoundSessions, type FoundSessions } from "./found-sessions.ts";
 import { createModelForwarder } from "./model/model-forwarder.ts";
 import { createModelWatch } from "./model-watch.ts";
 import { type ImageStore, openImageStore } from "./prompts/image-store.ts";
-import { createPromptQueue, type PromptQueue } from "./prompt-queue.ts";
+import { createPromptQueue, type PromptQueue } from "./turns/prompt-queue.ts";
 import { createElicitations } from "./questions/elicitations.ts";
 import { createMcpServers } from "./mcp/mcp-servers.ts";
 import { answerQuestion, parseAnswer } from "./questions/questions.ts";
@@ -29,7 +29,7 @@ import { createRuns, type Runs } from "./runs/runs.ts";
 import type { Thread } from "./thread.ts";
 import { openThreads } from "./threads.ts";
 import { createReviews, type Reviews } from "./turn-changes/reviews.ts";
-import { createTurns, type Turns } from "./turns.ts";
+import { createTurns, type Turns } from "./turns/turns.ts";
 
 // A part of the same bundle, because it uses the same protocol library.
 export { attachRemote } from "./remote/remote-client.ts";

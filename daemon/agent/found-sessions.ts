@@ -1,11 +1,11 @@
 import type { AgentSession, Conversation } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { notFound } from "../http/errors.ts";
-import type { AgentSessions } from "./agent-sessions.ts";
+import type { AgentSessions } from "./agent-sessions/agent-sessions.ts";
 import { messageOf } from "./program/connection.ts";
 import type { Runner } from "./program/runner.ts";
 import type { Thread } from "./thread.ts";
-import { settleTools } from "./turns.ts";
+import { settleTools } from "./turns/turns.ts";
 
 // Sessions that the agent has and no conversation does.
 export interface FoundSessions {

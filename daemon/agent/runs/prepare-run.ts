@@ -1,6 +1,6 @@
 import type { Run } from "@berth/contract/daemon/runs.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { AgentSessions } from "../agent-sessions.ts";
+import type { AgentSessions } from "../agent-sessions/agent-sessions.ts";
 import type { AgentConnection } from "../program/connection.ts";
 import type { Thread } from "../thread.ts";
 

@@ -5,7 +5,7 @@ import type { Call } from "../../http/route.ts";
 import { sendEvents } from "../../http/send-events.ts";
 import type { AgentConnection } from "../program/connection.ts";
 import type { Thread } from "../thread.ts";
-import type { Turns } from "../turns.ts";
+import type { Turns } from "../turns/turns.ts";
 import { createLiveRun, type LiveRun } from "./live-run.ts";
 import { createRunLog, type RunLog } from "./run-log.ts";
 import { hasEnded, type RunPrompt, type RunRecord } from "./run-record.ts";

@@ -1,8 +1,8 @@
 import { methods, type SessionConfigOption } from "@agentclientprotocol/sdk";
 import type { AgentChoice, AgentOption } from "@berth/contract/agent.ts";
-import { badRequest } from "../http/errors.ts";
-import type { AgentConnection } from "./program/connection.ts";
-import type { Thread } from "./thread.ts";
+import { badRequest } from "../../http/errors.ts";
+import type { AgentConnection } from "../program/connection.ts";
+import type { Thread } from "../thread.ts";
 
 // The choices of a person in an open session of the agent: its mode, its model and its other options. The conversation remembers which of
 // them were chosen, because an agent need not remember them.

@@ -1,10 +1,10 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import type { PermissionRule, ToolItem } from "@berth/contract/agent.ts";
 import type { PermissionItem } from "@berth/contract/questions.ts";
-import { ask } from "./questions/questions.ts";
-import { decide } from "./rules/decide.ts";
-import { toolFacts } from "./rules/tool-facts.ts";
-import type { Thread, Turn, TurnPermissions } from "./thread.ts";
+import { ask } from "../questions/questions.ts";
+import { decide } from "../rules/decide.ts";
+import { toolFacts } from "../rules/tool-facts.ts";
+import type { Thread, Turn, TurnPermissions } from "../thread.ts";
 
 type Options = PermissionItem["options"];
 

@@ -1,7 +1,7 @@
 import type { StopReason } from "@berth/contract/agent.ts";
 import { isAppError } from "@berth/contract/errors.ts";
-import type { LiveConversation } from "./conversations/conversation.ts";
-import type { Turn } from "./thread.ts";
+import type { LiveConversation } from "../conversations/conversation.ts";
+import type { Turn } from "../thread.ts";
 
 // How a turn has ended. `code` and `message` say why it failed.
 export interface TurnEnd {

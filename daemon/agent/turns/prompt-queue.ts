@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Prompt, StopReason } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import { notFound } from "../http/errors.ts";
-import { afterStop, type Thread } from "./thread.ts";
+import { notFound } from "../../http/errors.ts";
+import { afterStop, type Thread } from "../thread.ts";
 import type { Turns } from "./turns.ts";
 
 // The prompts of a conversation that wait for the end of its turn.

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { agentBecomes, openPanel } from "../testing/agent-panel.ts";
-import { startScripted } from "../testing/scripted-agent.ts";
-import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
+import { agentBecomes, openPanel } from "../../testing/agent-panel.ts";
+import { startScripted } from "../../testing/scripted-agent.ts";
+import { startTestDaemon, type TestDaemon } from "../../testing/test-daemon.ts";
 
 let daemon: TestDaemon;
 beforeEach(async () => void (daemon = await startTestDaemon()));

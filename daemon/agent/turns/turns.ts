@@ -2,21 +2,21 @@ import { setTimeout as delay } from "node:timers/promises";
 import { methods, RequestError, type RequestPermissionRequest, type RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import type { ConversationItem, PermissionRule, Prompt, PromptRequest, StopReason } from "@berth/contract/agent.ts";
 import { AppError, isAppError } from "@berth/contract/errors.ts";
-import { withTimeout } from "../io/with-timeout.ts";
-import { type AgentSessions, AUTH_REQUIRED } from "./agent-sessions.ts";
-import type { Checkpoints } from "./checkpoints/checkpoints.ts";
-import { messageOf } from "./program/connection.ts";
-import type { LiveConversation } from "./conversations/conversation.ts";
-import { newTurnModel } from "./model/turn-model.ts";
-import type { ImageStore } from "./prompts/image-store.ts";
-import { promptContent } from "./prompts/prompt-content.ts";
+import { withTimeout } from "../../io/with-timeout.ts";
+import { type AgentSessions, AUTH_REQUIRED } from "../agent-sessions/agent-sessions.ts";
+import type { Checkpoints } from "../checkpoints/checkpoints.ts";
+import { messageOf } from "../program/connection.ts";
+import type { LiveConversation } from "../conversations/conversation.ts";
+import { newTurnModel } from "../model/turn-model.ts";
+import type { ImageStore } from "../prompts/image-store.ts";
+import { promptContent } from "../prompts/prompt-content.ts";
 import { askPermission, rulesOf } from "./permissions.ts";
-import { cancelQuestions } from "./questions/questions.ts";
-import type { Runner } from "./program/runner.ts";
-import { afterStop, type Thread, type Turn, type TurnRun } from "./thread.ts";
-import { trackTurn } from "./turn-changes/turn-changes.ts";
+import { cancelQuestions } from "../questions/questions.ts";
+import type { Runner } from "../program/runner.ts";
+import { afterStop, type Thread, type Turn, type TurnRun } from "../thread.ts";
+import { trackTurn } from "../turn-changes/turn-changes.ts";
 import { showTurnEnd, type TurnEnd, turnEnd } from "./turn-end.ts";
-import { watchTurnProcesses } from "./turn-processes.ts";
+import { watchTurnProcesses } from "../turn-processes.ts";
 
 export interface Turns {
   // Begins at once, unless a turn is being cancelled. Resolves when the turn has ended.

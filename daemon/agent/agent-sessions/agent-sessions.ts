@@ -8,14 +8,14 @@ import {
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import type { AgentSession } from "@berth/contract/agent.ts";
-import { badRequest } from "../http/errors.ts";
-import { withTimeout } from "../io/with-timeout.ts";
-import type { AgentConnection } from "./program/connection.ts";
-import { modelsOf, modesOf, optionOf, optionsOf, type SessionStart } from "./conversations/offers.ts";
-import { plainLine } from "./conversations/plain-text.ts";
-import type { SessionIds } from "./conversations/session-ids.ts";
+import { badRequest } from "../../http/errors.ts";
+import { withTimeout } from "../../io/with-timeout.ts";
+import type { AgentConnection } from "../program/connection.ts";
+import { modelsOf, modesOf, optionOf, optionsOf, type SessionStart } from "../conversations/offers.ts";
+import { plainLine } from "../conversations/plain-text.ts";
+import type { SessionIds } from "../conversations/session-ids.ts";
 import { chooseAgain, chooseMode, chooseModel, chooseOption, chosenBefore, hasOption, isOffered } from "./session-choices.ts";
-import type { Thread } from "./thread.ts";
+import type { Thread } from "../thread.ts";
 
 // The agent's own sessions, one per conversation.
 export interface AgentSessions {
