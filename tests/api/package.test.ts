@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -7,7 +7,6 @@ import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { machine, testWith } from "../support/machine.ts";
-import { readSamples } from "../support/docs/samples.ts";
 import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
@@ -122,54 +121,3 @@ test("the types need no compiler newer than TypeScript 5.0", () => {
   }
   expect(globSync("**/*", { cwd: installed }).filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual([]);
 });
-
-test("every sample in TypeScript compiles against the package", async () => {
-  // Other tests run those of these documents: tests/api/clients/computesdk.test.ts and tests/api/programs.test.ts.
-  const isRun = (document: string) => ["clients/computesdk/README.md", "docs/sandbox.md"].includes(document);
-  const recipes = readSamples().filter(({ language, document }) => language === "ts" && !isRun(document));
-  expect(recipes.filter(({ document }) => document === "client/README.md").length).toBeGreaterThanOrEqual(10);
-  recipes.forEach(({ text }, at) => writeFileSync(join(project, `recipe-${at}.ts`), standAlone(text)));
-  // The types of the other packages that samples import need only this of Node.
-  writeFileSync(join(project, "recipe-globals.d.ts"), "interface Buffer extends Uint8Array {}");
-  for (const name of ["standardwebhooks", "@stablelib", "fast-sha256"])
-    symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name));
-  const strict = {
-    module: "nodenext",
-    target: "es2022",
-    lib: ["es2024", "dom", "dom.asynciterable"],
-    strict: true,
-    noEmit: true,
-    types: [],
-  };
-  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: strict, include: ["recipe-*.ts"] }));
-  const findings = await run(process.execPath, [join(root, "node_modules/typescript-native/bin/tsc"), "-p", project]).then(
-    () => "",
-    (error: { stdout: string }) => error.stdout,
-  );
-  expect(findings).toBe("");
-});
-
-// The declarations that a recipe assumes.
-function standAlone(recipe: string): string {
-  const imports = recipe.split("\n").filter((line) => line.startsWith("import "));
-  const body = recipe.split("\n").filter((line) => !line.startsWith("import "));
-  const declaresBerth = recipe.includes("const berth =");
-  const declaresSession = /const session\b/.test(recipe) && !recipe.includes("for await (const session");
-  return `${imports.join("\n")}
-    import type { Berth, Session } from "@berth/client";
-    declare const process: { env: Record<string, string | undefined>; stdout: { write(text: string): void } };
-    ${declaresBerth ? "" : "declare const berth: Berth;"}
-    ${declaresSession ? "" : "declare const session: Session;"}
-    declare const user: { id: string }, order: { id: string }, repository: string, csv: string, lastSeenId: string, request: Request;
-    declare const response: { redirect(status: number, url: string): void };
-    declare const keyId: string, url: string, token: string, task: string, approaches: string[], secret: string, rawBody: string;
-    declare const headers: Record<string, string>, sessionId: string;
-    declare function saveSecret(name: string, value: string): Promise<void>;
-    declare function forget(id: string): void;
-    declare function bill(user: string | undefined, seconds: number, cost: number | null): Promise<void>;
-    declare function notify(id: string): Promise<void>;
-    declare function handle(event: unknown): Promise<void>;
-    export async function recipe() {
-      ${body.join("\n")}
-    }`;
-}

@@ -7,9 +7,11 @@ import { createBerth, UnauthorizedError, type Berth as Client } from "../../clie
 import { readConfig } from "../../server/config/config.ts";
 import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";
+import { samplesOf } from "../support/docs/samples.ts";
 import { machine, testWith } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { download, PYTHON } from "./clients/python-runner.ts";
 import { runCli, runCliForJson, runCliForJsonHere, runCliHere } from "../support/servers/cli.ts";
 
 // Programs that people run beside a server: the command line, and the recipes of the documentation.
@@ -85,11 +87,10 @@ test("`berth open` creates a session through the server and prints a link that w
 for (const [language, needs, start] of [
   ["bash", [machine.command("curl"), machine.command("jq"), machine.command("git")], ["bash"]],
   ["ts", [machine.command("git")], [process.execPath]],
-  ["python", [machine.command("python3"), machine.command("git")], ["python3"]],
+  ["python", [...machine.python, machine.command("git")], [PYTHON]],
 ] as const)
   testWith([...needs], `the recipe in docs/sandbox.md works as written, in ${language}`, async () => {
-    const page = readFileSync(join(root, "docs/sandbox.md"), "utf8");
-    const [, program = ""] = new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, "m").exec(page) ?? [];
+    const program = samplesOf("docs/sandbox.md").findLast((sample) => sample.language === language)!.text;
     // Inside the checkout, where Node finds the client.
     const folder = mkdtempSync(join(root, "tests/api/.recipe-"));
     try {
@@ -100,7 +101,9 @@ for (const [language, needs, start] of [
       git("add", "test.sh");
       git("commit", "-qm", "first");
       const [command, ...args] = start;
-      const env = { ...process.env, BERTH: server.url, KEY: server.key };
+      const wheel = join(folder, "berth.whl");
+      await download(`${server.url}/clients/berth.whl`, wheel);
+      const env = { ...process.env, BASE: server.url, KEY: server.key, PYTHONPATH: wheel };
       const { stdout } = await promisify(execFile)(command, [...args, "recipe.ts"], { cwd: folder, env });
       expect(stdout).toMatch(/all tests passed\n(?:.*\n)*exit 0\n$/);
       expect(readFileSync(join(folder, "results.zip"), "latin1")).toMatch(/^PK/);

@@ -1,29 +1,27 @@
-import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { buildProgram } from "../../cli/berth.ts";
-import { readSamples, type Sample } from "../support/docs/samples.ts";
+import { inLanguages, readSamples, type Sample } from "../support/docs/samples.ts";
 import { describeWith, machine } from "../support/machine.ts";
-import { shareBerth, type SharedBerth } from "../support/servers/shared-berth.ts";
-import { daemonRuntime } from "../support/runtime.ts";
+import { openShellReader, RUN_TIMEOUT_MS, runPython, runTypescript, type Failures, type ShellReader } from "./samples/run-samples.ts";
+import { openWorld, type World } from "./samples/world.ts";
 
-// Every block of code in the documents is run, compiled or parsed. Blocks that cannot run here are in this list, with the reason.
+const RECIPE = "tests/api/programs.test.ts runs it in a repository";
+
+// Every block of code in the documents is run or parsed. Blocks that cannot run here are in this list, with the reason.
 const NOT_RUN: Record<string, string> = {
   "CONTRIBUTING.md: npm start          # sets everything up and runs the service on http://localhost:8080": "runs this suite",
   "CONTRIBUTING.md: npm test -- server/sessions/states/states.test.ts    # one file":
     "scripts/test.test.ts runs this form; others take hours",
   "README.md: npm start     # installs dependencies, builds the workspace, runs the service": "tests/conditions/stop.test.ts runs it",
+  "clients/python/README.md: pip install \"$(curl -s -o /dev/null -w '%{redirect_url}' https://berth.example.com/clients/berth.whl)\"":
+    "tests/api/clients/clients.test.ts installs the package",
   "client/README.md: npm install https://berth.example.com/clients/berth-client.tgz": "tests/api/package.test.ts installs the package",
   "docs/ssh.md: ssh ses_01k9zq3v8e4m7t2x5c6b9d0fgh.berth": "tests/api/ssh.test.ts uses these clients",
   "docs/ssh.md: export BERTH_SERVER_URL=https://berth.example.com BERTH_SESSION_TOKEN=berth_st_…":
     "tests/api/ssh.test.ts connects with a token",
   "docs/agents.md: BERTH_MODEL_PROVIDER=anthropic BERTH_MODEL_API_KEY=sk-ant-… BERTH_MODEL_NAME=claude-sonnet-4-5 npm start":
-    "needs a model",
-  'docs/agents.md: curl -N "$SANDBOX_URL/agent/prompt" -H "Authorization: Bearer $KEY" -H \'Content-Type: application/json\' \\':
     "needs a model",
   "docs/command-line.md: BERTH_MASTER_KEY=$(openssl rand -hex 32),<the old one>": "a setting; tests/operator/master-key.test.ts uses it",
   "docs/deploy.md: git clone … /opt/berth-server && cd /opt/berth-server": "needs systemd",
@@ -60,17 +58,16 @@ const NOT_RUN: Record<string, string> = {
     "needs Claude Code",
   "docs/monitoring.md: OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 OTEL_TRACES_SAMPLER=parentbased_traceidratio OTEL_TRACES_SAMPLER_ARG=0.1 npm start":
     "needs a collector",
-  'docs/repositories.md: curl -s -X POST "localhost:8080/api/b2b/sessions?wait=source" -H "X-API-Key: $KEY" -H \'Content-Type: application/json\' -d \'{':
-    "needs a git server; tests/api/source.test.ts has one",
+  "docs/sandbox.md: set -eu -o pipefail": RECIPE,
+  'docs/sandbox.md: import { execFileSync } from "node:child_process";': RECIPE,
+  "docs/sandbox.md: import os, subprocess, sys": RECIPE,
   "docs/templates.md: mkdir -p /srv/roots/python": "needs a registry",
 };
 
 // Documents whose commands another test runs as they are written.
 const RUN_ELSEWHERE: Record<string, string> = {
   "clients/computesdk/README.md": "tests/api/clients/computesdk.test.ts",
-  "clients/python/README.md": "tests/api/clients/clients.test.ts",
   "docs/backup.md": "tests/operator/backup.test.ts",
-  "docs/sandbox.md": "tests/api/programs.test.ts",
   "docs/tutorial.md": "tests/browser/tutorial.test.ts",
 };
 
@@ -78,17 +75,23 @@ const SHELL = ["", "sh", "bash"];
 // Any picture that the command may read.
 const LOGO = join(import.meta.dirname, "../../web/public/assets/icon.svg");
 const samples = readSamples();
-const shell = samples.filter(
-  ({ name, document, language }) => SHELL.includes(language) && !(name in NOT_RUN) && !(document in RUN_ELSEWHERE),
-);
+const isRun = ({ name, document }: Sample) => !(name in NOT_RUN) && !(document in RUN_ELSEWHERE);
+const shell = samples.filter((sample) => SHELL.includes(sample.language) && isRun(sample));
 const isCommandLine = ({ text }: Sample) => /^(npx )?berth /.test(text);
 
-test("every sample has a language that is run, compiled or parsed, and the lists name only samples that exist", () => {
-  const known = [...SHELL, "ts", "js", "python", "json", "yaml", "html", "http"];
-  expect(samples.filter(({ language }) => !known.includes(language)).map(({ name }) => name)).toEqual([]);
+test("every sample has a language that is run or parsed, and the lists name only samples that exist", () => {
+  const known = [...SHELL, "ts", "python", "json", "yaml", "html", "http"];
+  expect(samples.filter((sample) => isRun(sample) && !known.includes(sample.language)).map(({ name }) => name)).toEqual([]);
   expect(Object.keys(NOT_RUN).filter((name) => !samples.some((sample) => sample.name === name))).toEqual([]);
-  // tests/api/package.test.ts compiles TypeScript.
-  expect(samples.filter(({ language, document }) => ["js", "python"].includes(language) && !(document in RUN_ELSEWHERE))).toEqual([]);
+});
+
+test("the guides have every call of the API in TypeScript, Python and curl, one below the other", () => {
+  const guides = samples.filter(({ document }) => document.startsWith("docs/"));
+  const incomplete = inLanguages(guides, ["ts", "python", "bash"]).filter((group) => group.length < 3 || group[0]!.language !== "ts");
+  expect(incomplete.map(([first]) => first!.name)).toEqual([]);
+  // The language of an operator's commands is sh.
+  const calls = guides.filter(({ language, text }) => ["", "sh"].includes(language) && /curl .*(\/api\/b2b|SANDBOX_URL)/.test(text));
+  expect(calls.map(({ name }) => name)).toEqual([]);
 });
 
 test.each(samples.filter(({ language }) => language === "yaml"))("YAML: $name", ({ text }) => {
@@ -114,46 +117,44 @@ describe("the command line accepts the commands of", () => {
   });
 });
 
-describeWith([machine.command("curl")], "against a server, each call succeeds of", () => {
-  let server: SharedBerth;
-  const folder = mkdtempSync(join(tmpdir(), "berth-samples-"));
-  let env: Record<string, string>;
+describe("against a server, in order", () => {
+  let world: World;
 
   beforeAll(async () => {
-    await daemonRuntime();
-    server = await shareBerth();
-    const session = await server.api.create({ autoStartAgent: false });
-    const key = (await server.api.call("POST", "/api/b2b/keys", { name: "sample", scope: "read" })).body as { id: string };
-    env = {
-      PATH: process.env.PATH ?? "",
-      BASE: server.url,
-      BERTH: server.url,
-      KEY: server.key,
-      ID: session.sessionId,
-      KEY_ID: key.id,
-    };
-    mkdirSync(join(folder, ".berth"));
-    writeFileSync(join(folder, ".berth/demo-api-key"), server.key);
+    world = await openWorld();
+  });
+  afterAll(() => world?.[Symbol.asyncDispose]());
+
+  describe("TypeScript compiles and runs:", () => {
+    const typescript = samples.filter((sample) => sample.language === "ts" && isRun(sample));
+    let findings: string;
+    let failures: Failures;
+
+    beforeAll(async () => {
+      ({ findings, failures } = await runTypescript(world, typescript));
+    }, RUN_TIMEOUT_MS);
+    test("every sample has valid types", () => expect(findings).toBe(""));
+    test.each(typescript.map(({ name }, at) => ({ name, at })))("$name", ({ at }) => expect(failures[at]).toBeUndefined());
   });
 
-  afterAll(async () => {
-    rmSync(folder, { recursive: true });
-    for (const kind of ["sessions", "snapshots", "volumes"]) {
-      const { body } = await server.api.call("GET", `/api/b2b/${kind}`);
-      for (const { id, sessionId, volumeId } of (body as { data: { id?: string; sessionId?: string; volumeId?: string }[] }).data)
-        await server.api.call("DELETE", `/api/b2b/${kind}/${id ?? volumeId ?? sessionId}`);
-    }
+  describeWith(machine.python, "Python runs:", () => {
+    const python = samples.filter((sample) => sample.language === "python" && isRun(sample));
+    let failures: Failures;
+
+    beforeAll(async () => {
+      failures = await runPython(world, python);
+    }, RUN_TIMEOUT_MS);
+    test.each(python.map(({ name }, at) => ({ name, at })))("$name", ({ at }) => expect(failures[at]).toBeUndefined());
   });
 
-  test.each(shell.filter((sample) => !isCommandLine(sample)))("$name", async ({ text }) => {
-    const script = text.replaceAll("localhost:8080", new URL(server.url).host).replaceAll("berth_…", server.key);
-    // A sample that gets an error fails, also in front of a pipe.
-    const prelude = 'set -eu -o pipefail\ncurl() { command curl --fail-with-body "$@"; }\n';
-    const run = promisify(execFile)("bash", ["-c", `${prelude}${script}`], { cwd: folder, env });
-    const failure = await run.then(
-      () => null,
-      ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
-    );
-    expect(failure).toBeNull();
+  describeWith([machine.command("curl"), machine.command("jq"), machine.command("openssl")], "each command succeeds of", () => {
+    let reader: ShellReader;
+
+    beforeAll(async () => {
+      reader = await openShellReader(world);
+    });
+    test.each(shell.filter((sample) => !isCommandLine(sample)))("$name", async (sample) => {
+      expect(await reader.run(sample)).toBeNull();
+    });
   });
 });

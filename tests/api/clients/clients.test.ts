@@ -8,7 +8,6 @@ import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readScriptedAgent } from "../../support/agents/scripted-agent.ts";
-import { readSamples } from "../../support/docs/samples.ts";
 import { describeWith, machine, testWith, type Missing } from "../../support/machine.ts";
 import { daemonRuntime } from "../../support/runtime.ts";
 import { shareBerth, type SharedBerth } from "../../support/servers/shared-berth.ts";
@@ -196,12 +195,6 @@ async function runProgram(name: string, facts: object = {}): Promise<unknown> {
   running.child.stdin!.end(JSON.stringify({ baseUrl: server.url, apiKey: server.key, folder, agent: await readScriptedAgent(), ...facts }));
   return JSON.parse((await running).stdout.trim().split("\n").at(-1)!);
 }
-
-testWith(machine.python, "every recipe of the Python client's documentation runs", async () => {
-  const samples = readSamples().filter(({ document, language }) => document === "clients/python/README.md" && language === "python");
-  expect(samples.length).toBeGreaterThan(15);
-  expect(await runProgram("recipes.py", { samples: samples.map(({ text: code }) => code) })).toEqual([]);
-});
 
 testWith(machine.python, "the Python client behaves as Python programs expect", async () => {
   expect(await runProgram("habits.py")).toEqual({

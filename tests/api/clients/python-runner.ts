@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -17,6 +18,11 @@ export async function installPython(serverUrl: string, folder: string): Promise<
   const { url } = await fetch(`${serverUrl}/clients/berth.whl`, { method: "HEAD" });
   const flags = ["--no-index", "--no-deps", "--target", folder];
   await runFile(PYTHON, ["-m", "pip", "--isolated", "--disable-pip-version-check", "install", ...flags, url]);
+}
+
+// Python imports from a wheel without unpacking it, which is cheaper than to install it.
+export async function download(url: string, path: string): Promise<void> {
+  writeFileSync(path, new Uint8Array(await (await fetch(url)).arrayBuffer()));
 }
 
 // Makes the calls of journeys with the Python client that is installed in `folder`.

@@ -32,3 +32,17 @@ export function samplesOf(document: string): Sample[] {
     },
   );
 }
+
+// Blocks in these languages that follow each other are one sample in several languages.
+export function inLanguages(samples: Sample[], languages: string[]): Sample[][] {
+  const groups: Sample[][] = [];
+  let group: Sample[] = [];
+  for (const sample of samples) {
+    const isNext =
+      sample.before === "" && sample.document === group.at(-1)?.document && !group.some(({ language }) => language === sample.language);
+    if (!languages.includes(sample.language)) group = [];
+    else if (isNext) group.push(sample);
+    else groups.push((group = [sample]));
+  }
+  return groups;
+}
