@@ -16,6 +16,7 @@ process.env["BERTH_API_KEY"] = apiKey;
 const berth = createBerth({ baseUrl, apiKey });
 const session = await berth.sessions.create({ externalUserId: "reader" });
 await session.files.write("output/chart.png", "PNG");
+await session.home.write("/tmp/build.log", "done\n");
 
 const { secret } = await berth.webhooks.create({ url: "https://you.example.com/hooks/berth" });
 const secrets = [secret];
@@ -73,7 +74,7 @@ for (const file of files) {
     const { sample } = (await import(`./${file}`)) as { sample: () => Promise<void> };
     await sample();
   } catch (error) {
-    if (!(error instanceof Enough)) failures[file] = String(error);
+    if (!(error instanceof Enough)) failures[file] = error instanceof Error ? (error.stack ?? error.message) : String(error);
   }
   await tidy();
 }
