@@ -25,6 +25,11 @@ const TEST_TOOLS = {
   rsync: "rsync",
   ssh: "openssh-client",
 };
+// Resolves the names below localhost, at which sandboxes have their previews, in programs that are no browsers (docs/e2b.md). Nothing else
+// needs it, so that it is not missed where it cannot be installed.
+const LOCALHOST_NAMES = {
+  [`/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/libnss_myhostname.so.2`]: "libnss-myhostname",
+};
 // With less than this nothing was installed or built, and there is nothing to report.
 const WORTH_REPORTING_MS = 2_000;
 
@@ -38,10 +43,12 @@ await runSteps(async () => {
 
 async function installSystemPackages(tools) {
   if (process.platform !== "linux") return;
-  const missing = Object.keys(tools).filter((command) => !isOnPath(command));
+  const canInstall = process.getuid() === 0 && isOnPath("apt-get");
+  const wanted = canInstall ? { ...tools, ...LOCALHOST_NAMES } : tools;
+  const missing = Object.keys(wanted).filter((command) => !isOnPath(command));
   if (missing.length === 0) return;
-  const names = missing.map((command) => tools[command]).join(" ");
-  if (process.getuid() !== 0 || !isOnPath("apt-get")) {
+  const names = missing.map((command) => wanted[command]).join(" ");
+  if (!canInstall) {
     console.error(`berth: not installed here: ${names}. Going on without; root can add them with \`apt-get install ${names}\`.`);
     return;
   }
@@ -52,7 +59,7 @@ async function installSystemPackages(tools) {
     // One by one, so that a package which this Debian lacks does not cost the others.
     for (const name of names.split(" ")) apt("install", "-y", "-qq", "--no-install-recommends", name);
   });
-  const still = missing.filter((command) => !isOnPath(command)).map((command) => tools[command]);
+  const still = missing.filter((command) => !isOnPath(command)).map((command) => wanted[command]);
   if (still.length > 0) console.error(`berth: apt-get could not install ${still.join(" ")}. Going on without.`);
 }
 

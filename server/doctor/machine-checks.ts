@@ -6,6 +6,7 @@ import { diskLevelOf, readDiskSpace, type DiskLevel } from "../disk-space.ts";
 import { describeLowLimit, readOpenFileLimit } from "../open-files.ts";
 import { loadTemplates } from "../templates.ts";
 import type { Finding } from "./finding.ts";
+import { checkLocalhostNames } from "./localhost-names.ts";
 
 // Checks the settings and the machine without changing anything.
 export async function checkMachine(config: Config, warnings: readonly string[]): Promise<Finding[]> {
@@ -19,6 +20,7 @@ export async function checkMachine(config: Config, warnings: readonly string[]):
     ...settings,
     ...warnings.map((warning): Finding => ({ topic: "setting", state: "note", text: warning })),
     ...checkOpenFiles(),
+    ...(await checkLocalhostNames(config)),
     ...(await checkDataFolder(config)),
     ...checkTemplates(config),
     ...drivers,

@@ -54,6 +54,7 @@ test("denied hosts are refused by name and by every address that a name leads to
 test.each([
   "http://127.0.0.1/",
   "http://localhost/",
+  "http://app.localhost/",
   "http://2130706433/",
   "http://0x7f.1/",
   "http://017700000001/",
@@ -79,6 +80,7 @@ test.each([
 test.each([
   "127.0.0.1:80",
   "localhost:443",
+  "app.localhost:443",
   "[::1]:443",
   "[::ffff:169.254.169.254]:80",
   "2130706433:80",

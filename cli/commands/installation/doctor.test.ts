@@ -10,7 +10,7 @@ describe("doctor and templates", () => {
     const findings = (await json("doctor")) as { topic: string; state: string; text: string }[];
     expect(findings.filter((finding) => finding.state === "bad")).toEqual([]);
     expect(new Set(findings.map((finding) => finding.topic))).toEqual(
-      new Set(["version", "setting", "data folder", "templates", "driver", "agent", "model", "sandbox", "store"]),
+      new Set(["version", "setting", "names", "data folder", "templates", "driver", "agent", "model", "sandbox", "store"]),
     );
     expect(findings.find((finding) => finding.topic === "model")).toMatchObject({
       state: "note",
