@@ -10,6 +10,7 @@ import { isDuplicate } from "./engines/errors.ts";
 import { migrate, schemaVersion, SchemaError } from "./migrations/migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import type { Store } from "./open.ts";
+import { findSession } from "./sessions/read.ts";
 
 // The guarantees of the store on every engine.
 export function storeSuite(databases: Databases): void {
@@ -102,6 +103,29 @@ export function storeSuite(databases: Databases): void {
     await using newer = await database.open();
     expect(await schemaVersion(newer)).toBe(MIGRATIONS.length);
     expect((await newer.db.selectFrom("partners").select("id").execute()).map((row) => row.id)).toEqual(["acme"]);
+  });
+
+  test("sessions and keys of version 0.1 are those of today after the upgrade", async () => {
+    const database = await databases.createEmpty();
+    await using store = await database.open({ migrate: false });
+    await migrate(store, silentLog, MIGRATIONS.slice(0, 3));
+    await sql`insert into partners (id, name, state, origins, created_at) values ('acme', 'Acme', 'active', '[]', 1)`.execute(store.db);
+    await sql`insert into keys (id, partner_id, hash, hint, created_at) values ('key_1', 'acme', 'h', 'h', 1)`.execute(store.db);
+    const insert = (id: string, state: string, expiresAt: number | null, pausedAt: number | null, hibernated: number) =>
+      sql`insert into sessions (id, sandbox_id, partner_id, external_user_id, state, generation, template, template_hash, driver, host, token,
+            metadata, auto_start_agent, timeout_ms, expires_at, warned, paused_at, hibernated, stop_reason, created_at, updated_at)
+          values (${`ses_${id}`}, ${`sbx_${id}`}, 'acme', 'ada', ${state}, 3, 'default', 'hash', 'oci', 'host', 'sealed',
+            '{"plan":"pro"}', 1, 3600000, ${expiresAt}, 0, ${pausedAt}, ${hibernated}, ${pausedAt && "timeout"}, 1, 2)`.execute(store.db);
+    await insert("running", "running", 5000, null, 0);
+    await insert("paused", "paused", null, 4000, 0);
+    await insert("asleep", "paused", null, 4000, 1);
+    await using newer = await database.open();
+    const owned = { partnerId: "acme", externalUserId: "ada", metadataJson: '{"plan":"pro"}', generation: 3, idleTimeoutMs: null };
+    expect(await findSession(newer.db, "ses_running")).toMatchObject({ ...owned, state: "running", expiresAtMs: 5000 });
+    expect(await findSession(newer.db, "ses_paused")).toMatchObject({ ...owned, state: "paused", isHibernated: false });
+    expect(await findSession(newer.db, "ses_asleep")).toMatchObject({ ...owned, state: "paused", isHibernated: true });
+    // A key without scopes could do everything.
+    expect(await newer.db.selectFrom("keys").select(["id", "scope"]).execute()).toEqual([{ id: "key_1", scope: "admin" }]);
   });
 
   test("a newer schema is refused with an explanation and not changed", async () => {
