@@ -41,6 +41,7 @@ export const NAVIGATION: Group[] = [
       { file: "docs/e2b.md", name: "E2B programs" },
       { file: "docs/usage.md", name: "Usage and cost" },
       { file: "docs/deploy.md", name: "Deploy" },
+      { file: "docs/kubernetes.md", name: "Kubernetes" },
       { file: "docs/monitoring.md", name: "Monitoring" },
       { file: "docs/backup.md", name: "Backup and restore" },
       { file: "docs/console.md", name: "Console" },

@@ -28,10 +28,10 @@ const NOT_RUN: Record<string, string> = {
   "docs/deploy.md: printf 'kernel.pty.max = 33024\\nkernel.pid_max = 4194304\\n' > /etc/sysctl.d/60-berth.conf && sysctl --system":
     "changes the machine",
   "docs/deploy.md: docker build -f deploy/Dockerfile.sandbox -t berth-sandbox .": "needs a registry",
-  "docs/deploy.md: docker build -f deploy/Dockerfile -t registry.example.com/berth:0.2.0 .": "needs a registry and a cluster",
-  "docs/deploy.md: docker buildx build --platform linux/amd64,linux/arm64 -f deploy/Dockerfile -t registry.example.com/berth:0.2.0 --push .":
+  "docs/kubernetes.md: docker build -f deploy/Dockerfile -t registry.example.com/berth:0.2.0 .": "needs a registry and a cluster",
+  "docs/kubernetes.md: docker buildx build --platform linux/amd64,linux/arm64 -f deploy/Dockerfile -t registry.example.com/berth:0.2.0 --push .":
     "needs a registry",
-  "docs/deploy.md: kubectl apply -f deploy/kubernetes/warm-pool.yaml      # one for each template": "needs a cluster",
+  "docs/kubernetes.md: kubectl apply -f deploy/kubernetes/warm-pool.yaml      # one for each template": "needs a cluster",
   "docs/performance.md: npm run bench -- tti          # one benchmark; bench/README.md lists them and their options": "takes minutes",
   "examples/batch-runner/README.md: pip install \"$(curl -s -o /dev/null -w '%{redirect_url}' localhost:8080/clients/berth.whl)\"":
     "tests/examples/programs.test.ts runs the example",

@@ -140,8 +140,8 @@ test("a terminating pod serves until load balancers have removed it, and has tim
   expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 45);
 });
 
-test("the command for the demo key in docs/deploy.md asks every replica for the line that one of them prints", () => {
-  const docs = readFileSync(join(root, "docs/deploy.md"), "utf8");
+test("the command for the demo key in docs/kubernetes.md asks every replica for the line that one of them prints", () => {
+  const docs = readFileSync(join(root, "docs/kubernetes.md"), "utf8");
   const recipe = /^kubectl -n (\S+) logs -l (\S+)=(\S+) --tail=-1 \| grep '(.+?)'/m.exec(docs);
   const [, namespace, label = "", value, pattern = ""] = recipe ?? [];
   const deployment = find<V1Deployment>("Deployment");

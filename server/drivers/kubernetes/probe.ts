@@ -145,9 +145,9 @@ async function checkNodes(cluster: Cluster, signal: AbortSignal): Promise<Findin
   const without = open.filter(({ status }) => !Number.parseInt(status?.allocatable?.["ephemeral-storage"] ?? "0", 10));
   if (without.length === 0) return { missing: [], notes: [] };
   if (without.length === open.length)
-    return { missing: ["none of its nodes offers ephemeral-storage, which every sandbox requests (see docs/deploy.md)"], notes: [] };
+    return { missing: ["none of its nodes offers ephemeral-storage, which every sandbox requests (see docs/kubernetes.md)"], notes: [] };
   const names = without.map(({ metadata }) => metadata?.name).join(", ");
-  return { missing: [], notes: [`no sandbox fits on ${names}, which offers no ephemeral-storage (see docs/deploy.md)`] };
+  return { missing: [], notes: [`no sandbox fits on ${names}, which offers no ephemeral-storage (see docs/kubernetes.md)`] };
 }
 
 // Storage classes belong to the cluster, not to the namespace. If our account may not list them, the check is skipped.
