@@ -76,7 +76,7 @@ test("the message names what a warm pool needs: extensions, permissions, and the
 test("nodes without ephemeral-storage are named, because no sandbox fits on them", async () => {
   const all = await probe({ withoutEphemeralStorage: ["node-a", "node-b"] });
   expect(all.usable).toBe(false);
-  expect(all.reason).toMatch(/none of its nodes offers ephemeral-storage, which every sandbox requests \(see docs\/deploy\.md\)/);
+  expect(all.reason).toMatch(/none of its nodes offers ephemeral-storage, which every sandbox requests \(see docs\/kubernetes\.md\)/);
   await double?.[Symbol.asyncDispose]();
   const one = await probe({ withoutEphemeralStorage: ["node-b"] });
   expect(one.usable).toBe(true);
