@@ -29,7 +29,7 @@ export async function takeExamplePictures(browser: Browser, folder: string): Pro
   const links = await teacher.evaluate<string[]>("[...document.querySelectorAll('td:first-child a')].map(({ href }) => href)");
   for (const link of links.slice(0, 9)) await fetch(`${link}/workspace`, { redirect: "manual" });
   for (const link of links.slice(1, 4)) await fetch(`${link}/hand-in`, { method: "POST" });
-  for await (const session of client.sessions.list({ metadata: { class: "python-1" } }))
+  for await (const session of client.sessions.list({ metadata: { class: "shell-1" } }))
     if (session.externalUserId === "student-06") await session.pause();
   await teacher.reload();
   await take(teacher, "example-classroom");

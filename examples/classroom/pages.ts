@@ -12,12 +12,12 @@ export interface Row {
 export const textPage = (text: string) => page(`<p>${text}</p>`);
 
 export const lessonPage = (student: string, { link, berthUrl }: { link: string; berthUrl: string }) =>
-  page(`<header><strong>Python 1</strong> <span>${student}</span> <button>Hand in</button> <output></output></header>
+  page(`<header><strong>Shell 1</strong> <span>${student}</span> <button>Hand in</button> <output></output></header>
     <iframe src="${link}/workspace" title="Your workspace" allow="clipboard-read; clipboard-write; fullscreen"></iframe>
     <script type="module">
       import { connectWorkspace } from "${berthUrl}/workspace/embed.js";
       const workspace = connectWorkspace(document.querySelector("iframe"));
-      workspace.on("ready", () => workspace.openFile("main.py"));
+      workspace.on("ready", () => workspace.openFile("hello.sh"));
       document.querySelector("button").onclick = async () => {
         const answer = await fetch("${link}/hand-in", { method: "POST" });
         document.querySelector("output").textContent = await answer.text();
@@ -42,13 +42,13 @@ export function overviewPage(base: string, { rows, isOpen }: { rows: Row[]; isOp
   });
   const active = rows.filter(({ session }) => session?.status === "running").length;
   const button = (action: string, label: string) => `<form method="post" action="${base}/${action}"><button>${label}</button></form>`;
-  return page(`<header><strong>Python 1</strong> <span>${active} of ${rows.length} active</span>
+  return page(`<header><strong>Shell 1</strong> <span>${active} of ${rows.length} active</span>
     ${isOpen ? button("pause", "Pause all") : button("continue", "Continue the lesson")} ${button("collect", "Collect all")}</header>
     <table><tr><th>Student<th>State<th>Worked<th>Look<th>Hand-in</tr>${lines.join("\n")}</table>`);
 }
 
 const page = (body: string) => `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Python 1</title>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Shell 1</title>
 <style>
   body { margin: 0; height: 100dvh; display: grid; grid-template-rows: auto 1fr; font: 1rem/1.5 system-ui, sans-serif; }
   header { padding: .5rem 1rem; display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: baseline; border-bottom: 1px solid #ddd; }

@@ -11,8 +11,8 @@ const berth = createBerth({ baseUrl: BERTH_URL, apiKey: BERTH_API_KEY });
 const students = Array.from({ length: 30 }, (_, index) => `student-${String(index + 1).padStart(2, "0")}`);
 const codeOf = (name: string) => createHmac("sha256", CLASS_SECRET).update(name).digest("hex").slice(0, 32);
 const byCode = new Map(students.map((student) => [codeOf(student), student]));
-const lesson = { class: "python-1" };
-const starter = 'print("Hello")\n';
+const lesson = { class: "shell-1" };
+const starter = "echo Hello\n";
 let isOpen = true;
 
 const app = express();
@@ -35,7 +35,7 @@ app.get("/s/:code/workspace", async (request, response) => {
       throw error;
     });
   if (!session) return response.status(503).send(textPage("There is no place left in this class. Tell your teacher."));
-  if (!(await session.files.exists("main.py"))) await session.files.write("main.py", starter);
+  if (!(await session.files.exists("hello.sh"))) await session.files.write("hello.sh", starter);
   return response.set("cache-control", "no-store").redirect(303, (await session.launchUrl()).url);
 });
 

@@ -52,12 +52,12 @@ describeInBrowser(
 
       const student = await newWorkspacePage(suite.browser);
       await student.goto(links[0]!);
-      await typeInFrame(student, "main.py", "# by student 1\n");
+      await typeInFrame(student, "hello.sh", "# by student 1\n");
       const first = sessions.find(({ externalUserId }) => externalUserId === "student-01")!;
-      await eventually(() => first.files.readText("main.py")).toContain("# by student 1");
+      await eventually(() => first.files.readText("hello.sh")).toContain("# by student 1");
       await student.getByRole("button", { name: "Hand in" }).click();
       await student.getByText("Your work is handed in.").waitFor();
-      await first.files.write("main.py", "later\n");
+      await first.files.write("hello.sh", "later\n");
 
       await teacher.reload();
       await teacher.getByText("30 of 30 active").waitFor();
@@ -76,7 +76,7 @@ describeInBrowser(
       await teacher.goto(`${classroom.url}${review}`);
       await teacher.getByRole("button", { name: "Go to file" }).first().waitFor();
       const copy = (await liveSessions(client)).find(({ externalUserId }) => externalUserId === "teacher")!;
-      expect(await copy.files.readText("main.py")).toContain("# by student 1");
+      expect(await copy.files.readText("hello.sh")).toContain("# by student 1");
       for (const page of [teacher, student]) await page.context().close();
       await updatePartner("--max-sessions", "none");
     });
