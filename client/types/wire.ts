@@ -1172,195 +1172,9 @@ export interface components {
             run: components["schemas"]["RunNow"];
         };
         /** A run, as its events describe it. */
-        RunNow: {
-            /**
-             * The run's identifier.
-             * @example run_01k9zq3v8h3q8t0y5a7c9ebgjm
-             */
-            runId: string;
-            /**
-             * `queued`: it waits for the setup of the session, for its conversation or for other runs. `needs_input`: it waits for an answer. `lost`: the sandbox was stopped while it worked. The last four are final.
-             */
-            status: "queued" | "running" | "needs_input" | "succeeded" | "failed" | "interrupted" | "lost";
-            /** Why it was interrupted, or `error` if it has failed; otherwise null. */
-            reason: ("requested" | "person" | "timeout" | "max_turns" | "max_tokens" | "session_ended" | "error") | null;
-            /** The code of the error, if it has failed. */
-            code: string | null;
-            /** How it ended, for people. */
-            message: string | null;
-            /** The conversation; null before it has begun in a new one. */
-            conversationId: string | null;
-            /** The first 2,000 characters of its prompt. */
-            prompt: string;
-            /** The agent's mode; null if it was not chosen. */
-            mode: string | null;
-            /** The model; null if it was not chosen. */
-            model: string | null;
-            /** Its limit of requests to the model. */
-            maxTurns: number | null;
-            /** Its limit of tokens. */
-            maxTokens: number | null;
-            /** Its limit of time. */
-            timeoutMs: number | null;
-            /** The agent's requests to the server's model so far. */
-            turns: number;
-            /** The tokens that these have used; null if the agent uses another model. */
-            tokens: {
-                input: number;
-                output: number;
-            } | null;
-            /** What it cost, if the agent reports that. */
-            cost: {
-                amount: number;
-                currency: string;
-            } | null;
-            /** How many files it has changed. */
-            fileCount: number;
-            /** Messages that the agent does not have yet. */
-            waitingMessages: number;
-            /**
-             * Format: date-time
-             * When it was created.
-             */
-            createdAt: string;
-            /** When the agent began; null before that. */
-            startedAt: string | null;
-            /** When it was over; null before that. */
-            endedAt: string | null;
-            /** How the agent's questions for permission are answered. `ask`: by a person in the workspace, or with an answer over this API. `allow`: with yes. Rules: the first one that matches decides, and the rest asks. */
-            permissions: ("ask" | "allow") | ({
-                tool: "read" | "edit" | "delete" | "move" | "search";
-                /** A glob, relative to the workspace. `*` does not match a slash, `**` does. */
-                path?: string;
-                allow: boolean;
-            } | {
-                tool: "shell";
-                /** A glob. In a rule that allows, `*` matches no character that could begin another command. */
-                command?: string;
-                allow: boolean;
-            } | {
-                tool: "fetch" | "other" | "*";
-                allow: boolean;
-            })[];
-            /** The agent's last message, at most 32 KiB. */
-            text: string;
-            /** The files that it has changed, at most 200. */
-            files: {
-                /** Relative to the workspace folder. */
-                path: string;
-                kind: "added" | "modified" | "deleted";
-                linesAdded?: number;
-                linesRemoved?: number;
-            }[];
-            /** The questions that it waits for. */
-            waitsFor: ({
-                /** Names the question in an answer. */
-                itemId: string;
-                /** The question, for people. */
-                title: string;
-                kind: "permission";
-                tool: {
-                    /** As in the rules of `permissions`. */
-                    kind: string;
-                    /** What the agent wants to do. */
-                    title: string;
-                    /** The input of the tool, as JSON. */
-                    input?: string;
-                };
-                /** The possible answers. */
-                options: {
-                    id: string;
-                    /** For people. */
-                    name: string;
-                    kind: "allow_once" | "allow_always" | "reject_once" | "reject_always";
-                }[];
-            } | {
-                /** Names the question in an answer. */
-                itemId: string;
-                /** The question, for people. */
-                title: string;
-                kind: "form";
-                /** The fields of the form. */
-                fields: components["schemas"]["FormField"][];
-            } | {
-                /** Names the question in an answer. */
-                itemId: string;
-                /** The question, for people. */
-                title: string;
-                kind: "url";
-                /** The address that a person should open. */
-                url: string;
-            })[];
-        };
-        RunStarted: {
-            /**
-             * The run's identifier.
-             * @example run_01k9zq3v8h3q8t0y5a7c9ebgjm
-             */
-            runId: string;
-            /**
-             * `queued`: it waits for the setup of the session, for its conversation or for other runs. `needs_input`: it waits for an answer. `lost`: the sandbox was stopped while it worked. The last four are final.
-             */
-            status: "queued" | "running" | "needs_input" | "succeeded" | "failed" | "interrupted" | "lost";
-        };
-        RunSummary: {
-            /**
-             * The run's identifier.
-             * @example run_01k9zq3v8h3q8t0y5a7c9ebgjm
-             */
-            runId: string;
-            /** The session that it belongs to. */
-            sessionId: string;
-            /**
-             * `queued`: it waits for the setup of the session, for its conversation or for other runs. `needs_input`: it waits for an answer. `lost`: the sandbox was stopped while it worked. The last four are final.
-             */
-            status: "queued" | "running" | "needs_input" | "succeeded" | "failed" | "interrupted" | "lost";
-            /** Why it was interrupted, or `error` if it has failed; otherwise null. */
-            reason: ("requested" | "person" | "timeout" | "max_turns" | "max_tokens" | "session_ended" | "error") | null;
-            /** The code of the error, if it has failed. */
-            code: string | null;
-            /** How it ended, for people. */
-            message: string | null;
-            /** The conversation; null before it has begun in a new one. */
-            conversationId: string | null;
-            /** The first 2,000 characters of its prompt. */
-            prompt: string;
-            /** The agent's mode; null if it was not chosen. */
-            mode: string | null;
-            /** The model; null if it was not chosen. */
-            model: string | null;
-            /** Its limit of requests to the model. */
-            maxTurns: number | null;
-            /** Its limit of tokens. */
-            maxTokens: number | null;
-            /** Its limit of time. */
-            timeoutMs: number | null;
-            /** The agent's requests to the server's model so far. */
-            turns: number;
-            /** The tokens that these have used; null if the agent uses another model. */
-            tokens: {
-                input: number;
-                output: number;
-            } | null;
-            /** What it cost, if the agent reports that. */
-            cost: {
-                amount: number;
-                currency: string;
-            } | null;
-            /** How many files it has changed. */
-            fileCount: number;
-            /** Messages that the agent does not have yet. */
-            waitingMessages: number;
-            /**
-             * Format: date-time
-             * When it was created.
-             */
-            createdAt: string;
-            /** When the agent began; null before that. */
-            startedAt: string | null;
-            /** When it was over; null before that. */
-            endedAt: string | null;
-        };
+        RunNow: Omit<components["schemas"]["Run"], "sessionId">;
+        RunStarted: Pick<components["schemas"]["Run"], "runId" | "status">;
+        RunSummary: Omit<components["schemas"]["Run"], "permissions" | "text" | "files" | "waitsFor">;
         SessionRead: {
             /**
              * The session's identifier. Use it as `{id}` in paths.
@@ -1496,23 +1310,7 @@ export interface components {
             /** The command's exit code; null if it has none. */
             exitCode: number | null;
         };
-        RelayRead: {
-            /**
-             * Programs in the sandbox find the relay's address in the variable `BERTH_RELAY_{name}`.
-             * @example JIRA
-             */
-            name: string;
-            /**
-             * Requests reach only addresses below this one.
-             * @example https://jira.example.com/rest/api/3
-             */
-            upstream: string;
-            /**
-             * The header that the server adds to every request.
-             * @example Authorization
-             */
-            header: string;
-        };
+        RelayRead: Omit<components["schemas"]["Relay"], "value">;
         McpServerRead: {
             /**
              * The name by which the agent knows it.
@@ -1524,32 +1322,7 @@ export interface components {
             /** Its program in the sandbox. */
             command?: string;
         };
-        SessionToken: {
-            /** The identifier of the token, for a revocation. */
-            tokenId: string;
-            /** A name for your own use. */
-            name: string;
-            /** The parts of the session that the token opens. */
-            scopes: ("exec" | "files" | "processes" | "terminals" | "agent" | "runs" | "ports" | "ssh")[];
-            /** The only ports that it opens; null for all. */
-            ports: number[] | null;
-            /**
-             * Whether the token works.
-             */
-            state: "active" | "expired" | "revoked";
-            /**
-             * Format: date-time
-             * The creation time, in UTC.
-             */
-            createdAt: string;
-            /**
-             * Format: date-time
-             * When the token stops working, in UTC.
-             */
-            expiresAt: string;
-            /** When the token was revoked, in UTC; null if it was not. */
-            revokedAt: string | null;
-        };
+        SessionToken: Omit<components["schemas"]["SessionTokenWithSecret"], "token" | "ssh">;
         SessionTokenWithSecret: {
             /** The identifier of the token, for a revocation. */
             tokenId: string;

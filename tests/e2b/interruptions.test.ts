@@ -14,6 +14,8 @@ beforeAll(async () => {
 afterAll(() => berth[Symbol.asyncDispose]());
 
 const LARGE_MIB = 64;
+// So many chunks of the upload are sent before the interruption.
+const CHUNKS = 3;
 const OCTETS = { "content-type": "application/octet-stream" };
 
 interface Interrupted {
@@ -21,6 +23,8 @@ interface Interrupted {
   pid: number;
   // Whether each call has ended well; "open" until then.
   outcomes: Record<string, "open" | "answered" | "failed">;
+  // The download waits for this before it reads on.
+  readOn(): void;
 }
 
 // A sandbox with a call of every kind that is not over.
@@ -54,31 +58,31 @@ async function openCalls(): Promise<Interrupted> {
   );
   let sent = 0;
   const body = new ReadableStream({
-    pull: async (controller) => {
-      // Slow enough that it is not over when the interruption comes.
-      if (sent++ > 0) await new Promise((resolve) => setTimeout(resolve, 20));
-      controller.enqueue(new Uint8Array(1024));
-    },
+    // Without an end, so that only the interruption ends the upload.
+    pull: (controller) => (sent++ > CHUNKS ? new Promise(() => {}) : controller.enqueue(new Uint8Array(1024))),
   });
   begin("upload", box.fetch("/files?path=upload", { method: "POST", body, headers: OCTETS, duplex: "half" } as RequestInit).then(refused));
-  begin("download", readSlowly(box));
-  await expect.poll(() => follows && sent > 3).toBe(true);
-  return { box, pid, outcomes };
+  const interruption = Promise.withResolvers<void>();
+  const reading = Promise.withResolvers<void>();
+  begin("download", readLarge(box, reading.resolve, interruption.promise));
+  await Promise.all([reading.promise, expect.poll(() => follows && sent > CHUNKS).toBe(true)]);
+  return { box, pid, outcomes, readOn: interruption.resolve };
 }
 
 function refused({ status }: { status: number }): void {
   if (status >= 400) throw new Error(`answered ${status}`);
 }
 
-// So slowly that it is not over when the interruption comes.
-async function readSlowly(box: WireSandbox): Promise<void> {
+// Reads the first bytes, and the rest after the interruption.
+async function readLarge(box: WireSandbox, onFirst: () => void, interruption: Promise<void>): Promise<void> {
   const response = await fetch(`${berth.url}/e2b/envd/files?path=large`, {
     headers: { "e2b-sandbox-id": box.id, "x-access-token": box.token },
   });
   let bytes = 0;
   for await (const chunk of response.body!) {
     bytes += chunk.length;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    onFirst();
+    await interruption;
   }
   if (bytes < LARGE_MIB * 1024 * 1024) throw new Error("cut off");
 }
@@ -87,13 +91,17 @@ const isListed = async (box: WireSandbox, pid: number) => {
   const { processes } = (await box.unary("process.Process/List")).json as { processes: { pid: number }[] };
   return processes.some((process) => process.pid === pid);
 };
-const allEnd = (outcomes: Interrupted["outcomes"]) => expect.poll(() => Object.values(outcomes), { timeout: 15_000 }).not.toContain("open");
+const allEnd = ({ outcomes, readOn }: Interrupted) => {
+  readOn();
+  return expect.poll(() => Object.values(outcomes), { timeout: 15_000 }).not.toContain("open");
+};
 
 describe("a call of the E2B API ends", () => {
   test("if its sandbox is paused, and its programs go on afterwards", async () => {
-    const { box, pid, outcomes } = await openCalls();
+    const calls = await openCalls();
+    const { box, pid } = calls;
     expect((await wire.api("POST", `/sandboxes/${box.id}/pause`, {})).status).toBe(204);
-    await allEnd(outcomes);
+    await allEnd(calls);
     expect((await box.fetch("/health")).status).toBe(502);
     expect((await wire.api("POST", `/v2/sandboxes/${box.id}/connect`, {})).status).toBe(201);
     expect(await isListed(box, pid)).toBe(true);
@@ -102,17 +110,19 @@ describe("a call of the E2B API ends", () => {
   });
 
   test("if its sandbox is destroyed, which answers as gone afterwards", async () => {
-    const { box, outcomes } = await openCalls();
+    const calls = await openCalls();
+    const { box } = calls;
     expect((await wire.api("DELETE", `/sandboxes/${box.id}`)).status).toBe(204);
-    await allEnd(outcomes);
+    await allEnd(calls);
     expect((await box.fetch("/health")).status).toBe(502);
     expect((await wire.api("GET", `/sandboxes/${box.id}`)).status).toBe(404);
   });
 
   test("if the server is killed, and the sandbox with its programs is there when it is back", async () => {
-    const { box, pid, outcomes } = await openCalls();
+    const calls = await openCalls();
+    const { box, pid, outcomes } = calls;
     await berth.kill();
-    await allEnd(outcomes);
+    await allEnd(calls);
     expect(new Set(Object.values(outcomes))).toEqual(new Set(["failed"]));
     await berth.start();
     expect((await box.fetch("/health")).status).toBe(204);
