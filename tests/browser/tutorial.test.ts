@@ -45,7 +45,7 @@ describeWith([machine.chromium], "a reader of the tutorial", () => {
     const [clone, ...commands] = steps.shift()!.text.trim().split("\n");
     expect(clone).toBe("git clone … berth");
     server = await runNpmStart([`cd ${folder}`, ...commands].join("\n"), { BERTH_DATA_DIR: data });
-    await expect.poll(server.isReady).toBe(true);
+    await expect.poll(server.isReady, { timeout: 100_000 }).toBe(true);
   });
 
   // The file that the sentence before the block names, or commands.
