@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { NAVIGATION } from "./navigation.ts";
-import { INDEX, readSources, ROOT } from "./sources.ts";
+import { INDEX, isListed, readSources, ROOT } from "./sources.ts";
 
 const listed = NAVIGATION.flatMap(({ entries }) => entries.map(({ file }) => file));
 
-test("every page but the decisions is in the navigation, once, and every entry is a file", () => {
-  const pages = readSources().map(({ file }) => file);
-  expect(listed.toSorted()).toEqual(pages.filter((file) => !file.startsWith("docs/decisions/")).toSorted());
+test("every page but decisions and measurements is in the navigation, once, and every entry is a file", () => {
+  const pages = readSources().filter(isListed);
+  expect(listed.toSorted()).toEqual(pages.map(({ file }) => file).toSorted());
   expect(listed.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
 });
 

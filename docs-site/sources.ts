@@ -23,7 +23,12 @@ const FILES = [
   "client/README.md",
   "clients/*/README.md",
   "examples/*/README.md",
+  "bench/README.md",
+  "bench/results/*.md",
 ];
+
+// The other pages are only linked from pages.
+export const isListed = ({ file }: Source): boolean => !/^(docs\/decisions|bench)\//.test(file);
 
 // The list of pages for a code host. At /docs, the navigation takes its place.
 export const INDEX = "docs/README.md";

@@ -13,6 +13,7 @@ const DOCUMENTATION = [
   "*.md",
   "{docs,docs-site}/**/*",
   "{client,clients/*,examples/*}/README.md",
+  "bench/{README.md,results/*}",
   "contract/**/*.ts",
   "web/workspace/styles/tokens.css",
   "package.json",

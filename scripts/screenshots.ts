@@ -8,6 +8,7 @@ import { launchChromium, openWorkspace, type OpenedWorkspace, type WorkspaceOpti
 import { startModelServer } from "../tests/support/agents/model-server.ts";
 import { takeConsolePictures } from "./screenshots-console.ts";
 import { takeExamplePictures } from "./screenshots-examples.ts";
+import { takeDocsPictures } from "./screenshots-docs.ts";
 import { files, modelReplies, mineOnTop, theirs } from "./screenshots-demo.ts";
 
 const folder = join(import.meta.dirname, "../docs/images");
@@ -106,6 +107,7 @@ await picture("phone", { context: { viewport: { width: 390, height: 760 } } }, a
 
 await takeConsolePictures(berth, browser, folder);
 await takeExamplePictures(browser, folder);
+await takeDocsPictures(berth.url, browser, folder);
 
 async function picture(
   name: string,

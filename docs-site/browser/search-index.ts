@@ -18,12 +18,15 @@ export async function loadIndex(address: string): Promise<(query: string) => Fou
     searchOptions: { boost: { title: 4, page: 3 }, prefix: true, fuzzy: (term) => (term.length > 4 ? 0.2 : false), combineWith: "AND" },
   });
   await index.addAllAsync(sections.map((section, id) => ({ ...section, id })));
-  return (query) => index.search(query, { boostDocument }).map(({ id, terms }) => ({ section: sections[id as number]!, terms }));
+  return (query) => {
+    const isName = query.includes("_");
+    const boostDocument = (id: number) => weightOf(sections[id]!, isName);
+    return index.search(query, { boostDocument }).map(({ id, terms }) => ({ section: sections[id as number]!, terms }));
+  };
+}
 
-  // A reader who looks for an error finds what it means. Guides come before the changelog and the decisions.
-  function boostDocument(id: number): number {
-    const { url } = sections[id]!;
-    if (/^\/docs\/(errors|troubleshooting)/.test(url)) return 3;
-    return /^\/docs\/(changelog|decisions\/|architecture|contributing)/.test(url) ? 0.3 : 1;
-  }
+// A reader who looks for an error code finds what it means. Guides come before the changelog and the decisions.
+function weightOf({ url }: Section, isName: boolean): number {
+  if (isName && /^\/docs\/(errors|troubleshooting)/.test(url)) return 3;
+  return /^\/docs\/(changelog|decisions\/|architecture|contributing|bench)/.test(url) ? 0.3 : 1;
 }

@@ -82,19 +82,19 @@ function optionOf({ section, terms }: Found, position: number): HTMLElement {
 
 // The text around the first term.
 function snippetOf(text: string, terms: readonly string[]): string {
-  const lower = text.toLowerCase();
-  const first = Math.min(...terms.map((term) => lower.indexOf(term)).filter((at) => at >= 0));
-  const start = Number.isFinite(first) && first > SNIPPET_LENGTH / 2 ? text.indexOf(" ", first - SNIPPET_LENGTH / 3) + 1 : 0;
+  const first = text.search(patternOf(terms));
+  const start = first > SNIPPET_LENGTH / 2 ? text.indexOf(" ", first - SNIPPET_LENGTH / 3) + 1 : 0;
   const end = start + SNIPPET_LENGTH;
   return `${start > 0 ? "… " : ""}${text.slice(start, end)}${end < text.length ? " …" : ""}`;
 }
 
-function markTerms(text: string, terms: readonly string[]): (string | HTMLElement)[] {
-  // Longer terms first; they consist of letters, digits and underscores.
-  const pattern = terms.toSorted((one, other) => other.length - one.length).join("|");
-  return text
-    .split(new RegExp(String.raw`(?<![\p{L}\p{N}_])(${pattern})`, "giu"))
-    .map((part, index) => (index % 2 === 1 ? element("mark", {}, part) : part));
+const markTerms = (text: string, terms: readonly string[]): (string | HTMLElement)[] =>
+  text.split(patternOf(terms)).map((part, index) => (index % 2 === 1 ? element("mark", {}, part) : part));
+
+// Words that begin with a term, longer terms first. Terms consist of letters, digits and underscores.
+function patternOf(terms: readonly string[]): RegExp {
+  const longestFirst = terms.toSorted((one, other) => other.length - one.length);
+  return new RegExp(String.raw`(?<![\p{L}\p{N}_])(${longestFirst.join("|")})`, "iu");
 }
 
 function element(name: string, attributes: Record<string, string>, text = ""): HTMLElement {
