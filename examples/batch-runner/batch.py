@@ -57,22 +57,25 @@ async def run_job(berth: AsyncBerth, batch: str, job: dict, folder: Path, result
     if done.exists():
         print(f"[{job['name']}] finished before")
         return json.loads(done.read_text())["exitCode"]
-    attempts = job.get("attempts", 1)
-    for attempt in range(1, attempts + 1):
+    attempts, attempt, number = job.get("attempts", 1), 0, 0
+    while True:
+        number += 1
         session, code = None, 1
         try:
-            key = f"{batch}/{job['name']}/{attempt}"
-            session, code = await run_attempt(berth, key, batch, job, folder, results)
+            session, code = await run_attempt(berth, f"{batch}/{job['name']}/{number}", batch, job, folder, results)
+            if session.status == "destroyed":
+                continue  # It belonged to an attempt of an earlier start, which was interrupted.
         except BerthError as error:
-            print(f"[{job['name']}] attempt {attempt}: {error}", flush=True)
-        if code == 0 or attempt == attempts:
+            print(f"[{job['name']}] {error}", flush=True)
+        attempt += 1
+        is_over = code == 0 or attempt == attempts
+        if is_over:
             save(done, {"exitCode": code, "attempts": attempt})
         # After the result is saved, so that a killed program never loses it.
         if session:
             await session.destroy()
-        if code == 0:
-            break
-    return code
+        if is_over:
+            return code
 
 
 def save(path: Path, result: dict) -> None:
@@ -93,6 +96,9 @@ async def run_attempt(berth: AsyncBerth, key: str, batch: str, job: dict, folder
         on_timeout="destroy",
         idempotency_key=key,
     )
+    await session.refresh()
+    if session.status == "destroyed":
+        return session, 1
     started = [process for process in await session.processes.list() if process.name == name]
     if started:
         process = await session.processes.get(started[0].id)
@@ -128,4 +134,7 @@ async def download(session: AsyncSession, folder: str, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    try:
+        sys.exit(asyncio.run(main()))
+    except KeyboardInterrupt:
+        sys.exit("Interrupted. To go on, start it again with the same folder.")

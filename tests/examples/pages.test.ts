@@ -96,6 +96,14 @@ describeInBrowser(
 
       await frameOf(interviewer).getByText("my answer").waitFor();
       await frameOf(interviewer).getByText("View only").waitFor();
+      // In a narrower frame, the bar of the workspace still shows both.
+      await interviewer.setViewportSize({ width: 1000, height: 700 });
+      const gap = async () => {
+        const boxOf = (name: string) => frameOf(interviewer).locator(`.top-bar ${name}`).first().boundingBox();
+        const [search, viewOnly] = [await boxOf(".go"), await boxOf(".chip")];
+        return viewOnly!.x - search!.x - search!.width;
+      };
+      await eventually(gap).toBeGreaterThanOrEqual(0);
       await interviewer.getByText(/^4\d min left$/).waitFor();
       const [session] = await liveSessions(client);
       await eventually(() => session!.files.readText("TASK.md")).toContain("my answer");

@@ -17,7 +17,8 @@ import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { examples } from "./example-app.ts";
 
 // The examples without pages, used as their READMEs say, on one server.
-describe("the example", () => {
+// Some agents take a minute to start on a busy machine.
+describe("the example", { timeout: 300_000 }, () => {
   const resources = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), "berth-example-"));
   let model: ModelServer;
