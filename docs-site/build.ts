@@ -1,5 +1,5 @@
 import Eleventy from "@11ty/eleventy";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { assetAddress, bundleAssets } from "./assets.ts";
 import { createMarkdown, type Markdown } from "./markdown.ts";
@@ -8,7 +8,9 @@ import { operationSections } from "./operations.ts";
 import { outlineOf, type Section } from "./outline.ts";
 import { createLinks, readSources, ROOT, type Source } from "./sources.ts";
 
-const OUT = join(ROOT, "docs-site/dist");
+const DIST = join(ROOT, "docs-site/dist");
+// Takes the place of the last build when it is complete, because a running server may be reading that.
+const OUT = join(ROOT, "docs-site/dist.new");
 
 // Builds the documentation at /docs from the Markdown of the repository, with Eleventy. Nothing in it comes from another host.
 export async function buildDocs(): Promise<void> {
@@ -47,6 +49,8 @@ export async function buildDocs(): Promise<void> {
   }));
   await renderPages(markdown, shared, pages);
   for (const [url, path] of markdown.images) copyFileSync(path, join(OUT, "assets", basename(url)));
+  rmSync(DIST, { recursive: true, force: true });
+  renameSync(OUT, DIST);
 }
 
 async function renderPages(

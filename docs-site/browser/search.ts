@@ -46,7 +46,7 @@ export function wireSearch(): void {
     try {
       found = query === "" ? [] : ((await index)?.(query) ?? []).slice(0, MAX_RESULTS);
     } catch {
-      hint.textContent = "Search could not load. Check the connection and try again.";
+      hint.textContent = "Search could not load. Reload the page and try again.";
       return;
     }
     // The reader has typed on.

@@ -67,6 +67,7 @@ describeOnSharedServer("the documentation in a browser", (suite) => {
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     await page.getByRole("button", { name: "Navigation" }).tap();
     expect(await seriousFaults(page, ".navigation")).toEqual([]);
+    expect(await seriousFaults(page, ".bar")).toEqual([]);
     await navigation.getByRole("link", { name: "Errors" }).tap();
     await page.waitForURL(/\/docs\/errors$/);
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Errors");
