@@ -11,7 +11,6 @@ import {
   treeItem,
   typeAtStart,
 } from "../../support/browser/workspace.ts";
-import { seriousFaults } from "../../support/browser/axe.ts";
 import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 
 // Runs the work while autosave is off.
@@ -164,106 +163,6 @@ describeOnSharedServer("editing in the workspace", (suite) => {
     await page.keyboard.press("Tab");
     await page.keyboard.type("three");
     await eventually(() => workspace.read("indented.txt")).toBe("   three");
-  });
-
-  test("find shows a count, names a bad expression, and replaces in one undo step, also in a selection", async () => {
-    const text = "one cat\ntwo Cats\nthree cat";
-    const { page } = await suite.sharedWorkspace({ "cats.txt": text });
-    await openFile(page, "cats.txt");
-    const widget = page.getByRole("search", { name: "Find and replace" });
-    const query = widget.getByRole("textbox", { name: "Find", exact: true });
-    const shown = () => editor(page).innerText();
-
-    await editor(page)
-      .getByText("one cat")
-      .dblclick({ position: { x: 40, y: 8 } });
-    await page.keyboard.press("Control+F");
-    await eventually(() => query.inputValue()).toBe("cat");
-    await expectVisible(widget.getByText("1 of 3"));
-    await page.keyboard.press("Enter");
-    await expectVisible(widget.getByText("2 of 3"));
-    await page.keyboard.press("Alt+C");
-    await page.keyboard.press("F3");
-    await expectVisible(widget.getByText("1 of 2"));
-    await page.keyboard.press("Alt+C");
-    await page.keyboard.press("Alt+W");
-    await expectVisible(widget.getByText("1 of 2"));
-    await page.keyboard.press("Alt+W");
-    await page.keyboard.press("Alt+R");
-    await query.fill("(cat");
-    await expectVisible(widget.getByText("A ( has no matching )"));
-    await query.fill("(c)at");
-    await page.keyboard.press("Control+H");
-    await widget.getByRole("textbox", { name: "Replace" }).fill("$1ow");
-    expect(await seriousFaults(page, ".text-editor")).toEqual([]);
-    await widget.getByRole("button", { name: "Replace all" }).click();
-    await eventually(shown).toBe("one cow\ntwo Cows\nthree cow");
-    await expectVisible(widget.getByText("No results"));
-    await page.keyboard.press("Escape");
-    await expectGone(widget);
-    await eventually(() => hasFocus(editor(page))).toBe(true);
-    await page.keyboard.press("Control+Z");
-    await eventually(shown).toBe(text);
-
-    await page.keyboard.press("Control+Home");
-    await page.keyboard.press("Shift+ArrowDown");
-    await page.keyboard.press("Control+H");
-    await widget.getByRole("button", { name: "Find in selection" }).click();
-    await expectVisible(widget.getByText("1 result"));
-    await widget.getByRole("button", { name: "Replace all" }).click();
-    await eventually(shown).toBe("one cow\ntwo Cats\nthree cat");
-  });
-
-  test("Go to file knows lines, symbols and recent files", async () => {
-    const files = { "src/cat.rs": `${"\n".repeat(20)}pub fn purr() {}\n`, "recent.txt": "one\ntwo\n", "older.txt": "", "unseen.rs": "" };
-    const workspace = await suite.sharedWorkspace(files);
-    const { page } = workspace;
-    await openFile(page, "older.txt");
-    await openFile(page, "recent.txt");
-    const field = page.getByRole("combobox");
-    const options = page.getByRole("option");
-    await page.keyboard.press("Control+G");
-    await field.fill(":2:3");
-    await expectVisible(page.getByRole("option", { name: "Go to line 2, column 3" }));
-    await page.keyboard.press("Enter");
-    await expectVisible(page.getByText("Ln 2, Col 3"));
-    await eventually(() => hasFocus(editor(page))).toBe(true);
-    await page.keyboard.press("Control+P");
-    await eventually(async () => (await options.first().innerText()).trim()).toBe("older.txt");
-    await field.fill("cat.rs:7");
-    await expectVisible(page.getByRole("option", { name: "cat.rs" }));
-    await page.keyboard.press("Enter");
-    await expectVisible(page.getByLabel("Text of src/cat.rs"));
-    await expectVisible(page.getByText("Ln 7, Col 1"));
-    await page.keyboard.press("Control+Shift+O");
-    await expectVisible(page.getByRole("option", { name: /purr/ }));
-    await page.keyboard.press("Enter");
-    await expectVisible(page.getByText("Ln 21, Col 8"));
-    await page.keyboard.press("Control+P");
-    await field.fill(">fold all");
-    await expectVisible(page.getByRole("option", { name: "Fold all", exact: true }));
-    await page.keyboard.press("Escape");
-    await field.waitFor({ state: "hidden" });
-
-    // A search that takes long or fails hides no recent file, and Enter waits for the file that is meant.
-    const answering = Promise.withResolvers<void>();
-    let failures = 1;
-    await page.route("**/api/files/find?*", async (route) => {
-      await answering.promise;
-      await (failures-- > 0 ? route.abort() : route.continue());
-    });
-    await page.keyboard.press("Control+P");
-    await field.fill("older");
-    await expectVisible(page.getByRole("option", { name: "older.txt", exact: true }));
-    await page.keyboard.press("Enter");
-    await expectVisible(page.getByLabel("Text of older.txt"));
-    await page.keyboard.press("Control+P");
-    await field.fill("unseen");
-    await expectVisible(page.getByText("Looking for files…"));
-    await page.keyboard.press("Enter");
-    answering.resolve();
-    await expectVisible(page.getByLabel("Text of unseen.rs"));
-    await page.unroute("**/api/files/find?*");
   });
 
   test("line endings, a byte order mark and other encodings survive an edit", async () => {
