@@ -11,6 +11,8 @@ const AT_MOST: Record<string, Work> = {
   create: { queries: 11, syncs: 2, programs: 4 },
   "GET session": { queries: 1, syncs: 0, programs: 0 },
   list: { queries: 1, syncs: 0, programs: 0 },
+  exec: { queries: 2, syncs: 0, programs: 0 },
+  "start of a process": { queries: 1, syncs: 0, programs: 0 },
   "launch-url": { queries: 2, syncs: 1, programs: 0 },
   pause: { queries: 8, syncs: 1, programs: 0 },
   resume: { queries: 9, syncs: 1, programs: 0 },
@@ -46,20 +48,23 @@ describeWith(await machine.oci(), "work of a call", () => {
 
   test("no call needs more queries, syncs or programs than it did", async () => {
     const counts = new Map<string, string[][]>();
-    const count = async (name: string, method: string, path: string, body?: object) => {
+    const count = (name: string, method: string, path: string, body?: object) => countCall(name, method, `/api/b2b/sessions${path}`, body);
+    const countCall = async (name: string, method: string, path: string, body?: object) => {
       truncateSync(file);
-      const response = await berth.api.call(method, `/api/b2b/sessions${path}`, body);
+      const response = await berth.api.call(method, path, body);
       expect(response.status).toBeLessThan(300);
       counts.set(name, [...(counts.get(name) ?? []), readFileSync(file, "utf8").split("\n")]);
-      return response.body as { sessionId: string };
+      return response.body as { sessionId: string; sandboxId: string };
     };
     const least = () => Object.fromEntries([...counts].map(([name, rounds]) => [name, leastWork(rounds)]));
     const findGrown = (work = least()) =>
       KINDS.flatMap((kind) => Object.keys(AT_MOST).filter((name) => work[name]![kind] > AT_MOST[name]![kind]));
     for (let round = 0; round < ROUNDS || (round < MAX_ROUNDS && findGrown().length > 0); round++) {
-      const { sessionId } = await count("create", "POST", "", { externalUserId: "user-1", autoStartAgent: false });
+      const { sessionId, sandboxId } = await count("create", "POST", "", { externalUserId: "user-1", autoStartAgent: false });
       await count("GET session", "GET", `/${sessionId}`);
       await count("list", "GET", "");
+      await countCall("exec", "POST", `/sandboxes/${sandboxId}/exec`, { command: "true" });
+      await countCall("start of a process", "POST", `/sandboxes/${sandboxId}/processes`, { command: "true" });
       await count("launch-url", "POST", `/${sessionId}/launch-url`);
       await count("pause", "POST", `/${sessionId}/pause`);
       await count("resume", "POST", `/${sessionId}/resume`, { autoStartAgent: false });

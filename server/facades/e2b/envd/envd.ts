@@ -87,7 +87,7 @@ export function createEnvd({ access, signers, clock, log }: EnvdDeps, parts: Gat
     const session = await requireRunning(sandboxId, { wakes: path !== "/health" });
     requireUser(request);
     const gone = new AbortController();
-    response.once("close", () => gone.abort(new AppError("aborted")));
+    response.once("close", () => (response.writableFinished && request.complete) || gone.abort(new AppError("aborted")));
     if (path === "/health") return void response.writeHead(204).end();
     const use = activity.begin(session);
     response.once("close", () => use[Symbol.dispose]());
