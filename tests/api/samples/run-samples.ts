@@ -104,7 +104,7 @@ export async function openShellReader(world: World): Promise<ShellReader> {
       // A sample that gets an error fails, also in front of a pipe.
       const prelude = 'set -eu -o pipefail\ncurl() { command curl --fail-with-body "$@"; }\n';
       const script = `${prelude}${world.localize(text).replaceAll("berth_…", apiKey)}`;
-      const failure = await run("bash", ["-c", script], { cwd: folder, env }).then(
+      const failure = await run("bash", ["--norc", "-c", script], { cwd: folder, env }).then(
         () => null,
         ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
       );

@@ -29,7 +29,9 @@ export async function openWorld(): Promise<World> {
   const agent = { command: "node", args: ["--input-type=module", "-e", await readScriptedAgent()], askingModes: ["ask"] };
   const templates = join(folder, "templates.yaml");
   writeFileSync(templates, JSON.stringify({ default: { agent }, big: { agent, maxResources: { cpus: 2, memoryMb: 4096 } } }));
-  const server = opened.use(await startBerth({ BERTH_TEMPLATES: templates, BERTH_EGRESS_ALLOW: git.address }));
+  // The agent does not ask the model, but only with one do limits of runs apply.
+  const model = { BERTH_MODEL_PROVIDER: "openai", BERTH_MODEL_BASE_URL: "http://127.0.0.1:9", BERTH_MODEL_API_KEY: "unused" };
+  const server = opened.use(await startBerth({ BERTH_TEMPLATES: templates, BERTH_EGRESS_ALLOW: git.address, ...model }));
   const all = opened.move();
   return {
     url: server.url,
