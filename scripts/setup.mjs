@@ -11,13 +11,20 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const scope = process.argv[2] === "test" ? "test" : "serve";
 
 // A command, or a file of a package without one -> Debian package
-const SERVE_TOOLS = { runc: "runc", rg: "ripgrep", git: "git" };
+const SERVE_TOOLS = {
+  runc: "runc",
+  rg: "ripgrep",
+  git: "git",
+  // Gives each sandbox of an ordinary user its own user id. Root needs no help.
+  ...(process.getuid?.() === 0 ? {} : { newuidmap: "uidmap" }),
+};
 const TEST_TOOLS = {
   ...SERVE_TOOLS,
   "chromium-headless-shell": "chromium-headless-shell",
   curl: "curl",
   dockerd: "docker.io",
   jq: "jq",
+  newuidmap: "uidmap",
   openssl: "openssl",
   python3: "python3",
   "/usr/lib/python3/dist-packages/httpx": "python3-httpx",

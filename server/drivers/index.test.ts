@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -62,4 +62,14 @@ test("another build of the daemon is another recipe, so that an upgraded server 
   const [old, upgraded] = [await recipeOf("one"), await recipeOf("two")];
   expect(old).not.toBe(upgraded);
   expect(await recipeOf("one")).toBe(old);
+});
+
+test("auto leaves an installation with plain processes as it is", async () => {
+  const folder = join(dataDir, "plain");
+  mkdirSync(join(folder, "sandboxes/sbx_1"), { recursive: true });
+  const oci = async (driver: string) =>
+    (await probeDrivers(configure({ BERTH_DATA_DIR: folder, BERTH_DRIVER: driver }))).find((probe) => probe.driver === "oci");
+  writeFileSync(join(folder, "sandboxes/sbx_1/daemon.pid"), "");
+  expect(await oci("auto")).toMatchObject({ usable: false, reason: expect.stringMatching(/plain processes/) });
+  expect((await oci("oci"))?.reason).not.toMatch(/plain processes/);
 });

@@ -70,14 +70,15 @@ export function probeDrivers(config: DriverConfig): Promise<DriverProbe[]> {
 }
 
 function candidates(configured: string): readonly DriverName[] {
-  if (configured === "auto") return AUTO;
+  if (configured === "auto") return process.getuid?.() === 0 ? AUTO_AS_ROOT : AUTO;
   const name = (Object.keys(DRIVERS) as DriverName[]).find((driver) => driver === configured);
   if (name === undefined) throw new Error(`There is no driver "${configured}". Choose one of ${Object.keys(DRIVERS).join(", ")} or auto.`);
   return [name];
 }
 
-// The order in which `auto` tries the drivers. Kubernetes has to be named.
-const AUTO: readonly DriverName[] = ["oci", "docker", "process"];
+// The order in which `auto` tries the drivers. Kubernetes has to be named. Without root, an Engine limits sandboxes better than oci does.
+const AUTO_AS_ROOT: readonly DriverName[] = ["oci", "docker", "process"];
+const AUTO: readonly DriverName[] = ["docker", "oci", "process"];
 
 interface DriverOptions extends DriverConfig {
   // The folder with the daemon and the Node that runs it.
@@ -94,8 +95,9 @@ interface DriverEntry {
 // Each driver, and its vendor's library, is imported on first use: they take time and memory to load.
 const DRIVERS: Record<DriverName, DriverEntry> = {
   oci: {
-    async probe({ ociRuntime }) {
-      const { probeOci } = await import("./oci/probe.ts");
+    async probe({ driver, ociRuntime, dataDir }) {
+      const [{ probeOci }, { hasPlainSandboxes }] = await Promise.all([import("./oci/probe.ts"), import("./process/plain-sandboxes.ts")]);
+      if (driver === "auto" && hasPlainSandboxes(dataDir)) return { driver: "oci", usable: false, reason: KEEPS_PROCESSES };
       const { usable, reason } = await probeOci(ociRuntime);
       return { driver: "oci", usable, reason };
     },
@@ -182,6 +184,9 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
     },
   },
 };
+
+const KEEPS_PROCESSES =
+  "The data folder has sandboxes that are plain processes, which stay until they are destroyed. Set BERTH_DRIVER=oci to leave them behind.";
 
 // Parses pairs of `template=pool`.
 const poolsOf = (pairs: readonly string[]) => new Map(pairs.map((pair) => pair.split("=") as [string, string]));

@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeWith } from "../support/machine.ts";
-import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
+import { describeWith, testWith } from "../support/machine.ts";
+import { oneUser, initOf, openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 import { refusedWith, SYSCALLS, type CallName } from "./syscalls/syscalls.ts";
 
 // Hostile code in a real sandbox tries to reach the host and a neighbour. A test fails if an attempt succeeds.
@@ -25,9 +25,7 @@ describeWith(missing, "escaping from a sandbox", () => {
     await sandboxes?.[Symbol.asyncDispose]();
   });
 
-  const initOf = ({ id }: Sandbox) => Number(readFileSync(join(sandboxes.dataDir, "sandboxes", id, "init.pid"), "utf8"));
-
-  test("the user inside has no privileges and cannot gain any", async () => {
+  testWith(oneUser, "the user inside has no privileges and cannot gain any", async () => {
     const { output } = await attacker.sh("id -u; grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status | tr -d '\\t'");
     expect(output).toBe(
       `1000\n${["Inh", "Prm", "Eff", "Bnd", "Amb"].map((set) => `Cap${set}:0000000000000000\n`).join("")}NoNewPrivs:1\nSeccomp:2\n`,
@@ -42,7 +40,7 @@ print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lamb
     expect(setuid.output).toBe("1000\n4\n");
   });
 
-  test("the sandbox has its own namespace of every kind", async () => {
+  testWith(oneUser, "the sandbox has its own namespace of every kind", async () => {
     const kinds = ["pid", "net", "ipc", "uts", "mnt", "user", "cgroup"];
     const inside = (await attacker.sh(`readlink ${kinds.map((kind) => `/proc/self/ns/${kind}`).join(" ")}`)).output.trim().split("\n");
     const next = (await neighbour.sh(`readlink ${kinds.map((kind) => `/proc/self/ns/${kind}`).join(" ")}`)).output.trim().split("\n");
@@ -78,7 +76,7 @@ print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lamb
 
   test("no path through /proc leads to the host", async () => {
     const { output } = await attacker.sh(
-      `for p in 1 self $$ ${process.pid} ${initOf(neighbour)}; do cat /proc/$p/root${secretFile} /proc/$p/root/workspace/secret /proc/$p/cwd/secret 2>/dev/null; done; cat /proc/1/root/../../../..${secretFile} 2>/dev/null; ls /proc/${process.pid} 2>/dev/null`,
+      `for p in 1 self $$ ${process.pid} ${initOf(sandboxes, neighbour)}; do cat /proc/$p/root${secretFile} /proc/$p/root/workspace/secret /proc/$p/cwd/secret 2>/dev/null; done; cat /proc/1/root/../../../..${secretFile} 2>/dev/null; ls /proc/${process.pid} 2>/dev/null`,
     );
     expect(output).toBe("");
   });
@@ -90,7 +88,7 @@ print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lamb
     expect(output).toBe("");
   });
 
-  test("programs and settings that all sandboxes share cannot be changed", async () => {
+  testWith(oneUser, "programs and settings that all sandboxes share cannot be changed", async () => {
     const files = [
       "/usr/bin/env",
       "/opt/berth/daemon.cjs",
@@ -205,7 +203,7 @@ print("raw", attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)))
   });
 
   test("processes of the host and of the neighbour cannot be signalled or traced", async () => {
-    const victims = [process.pid, initOf(neighbour), initOf(attacker)];
+    const victims = [process.pid, initOf(sandboxes, neighbour), initOf(sandboxes, attacker)];
     const { output } = await attacker.python(`${SYSCALLS}
 for pid in ${JSON.stringify(victims)}:
     print(attempt(lambda: os.kill(pid, 0)), attempt(lambda: os.kill(pid, 9)), call("ptrace", 16, pid, 0, 0), call("pidfd_open", pid, 0))

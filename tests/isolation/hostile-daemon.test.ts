@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,9 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { describeWith } from "../support/machine.ts";
 import type { LinkRequest, DaemonLinks } from "../../server/daemon-link/daemon-links.ts";
 import { createDaemonLinks } from "../../server/daemon-link/daemon-links.ts";
-import { readFileIfReadable } from "../../server/bounded-io/read-small-file.ts";
 import { silentLog } from "../../server/log.ts";
-import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
+import { initOf, openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 
 const MiB = 1024 * 1024;
 
@@ -69,7 +68,7 @@ describeWith(missing, "a hostile daemon", () => {
       await expect(sandboxes.driver.dial(sandbox.id, AbortSignal.timeout(40_000))).rejects.toMatchObject({ code: "sandbox_unreachable" });
       expect(performance.now() - startMs).toBeLessThan(20_000);
       expect(trapped).toBe(0);
-      const file = `/proc/${processOf(sandbox)}/root/workspace/restore`;
+      const file = `/proc/${initOf(sandboxes, sandbox)}/root/workspace/restore`;
       writeFileSync(file, "");
       await expect.poll(() => existsSync(file)).toBe(false);
     });
@@ -100,7 +99,7 @@ setsid python3 /tmp/swap.py > /dev/null 2>&1 & sleep 0.2`);
     const PROGRAM = `
 import gzip, os, socket, threading, time
 os.rename("/run/berth/daemon.sock", "/run/berth/old")
-server = socket.socket(socket.AF_UNIX); server.bind("/run/berth/daemon.sock"); server.listen(64)
+server = socket.socket(socket.AF_UNIX); server.bind("/run/berth/daemon.sock"); os.chmod("/run/berth/daemon.sock", 0o666); server.listen(64)
 open("/tmp/listening", "w").close()
 def serve(c):
     try:
@@ -193,7 +192,3 @@ while True:
 });
 
 // The id of the sandbox's first process, as the host sees it.
-function processOf({ id }: Sandbox): string {
-  const has = (pid: string, file: string, text: string) => (readFileIfReadable(`/proc/${pid}/${file}`) ?? "").includes(text);
-  return readdirSync("/proc").find((pid) => /^\d+$/.test(pid) && has(pid, "cgroup", id) && has(pid, "cmdline", "init.sh"))!;
-}

@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
 import { parseMounts } from "../../server/drivers/host/mounts.ts";
-import { openSandboxes, runtimeName, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
+import { openSandboxes, runtimeName, missing, type Sandboxes, type Sandbox, userForm } from "./sandboxes.ts";
+import { USER } from "../support/user-driver/user-driver.ts";
 
 // A machine may have mounts below the folders that sandboxes share, such as a disk for /usr/local or a network share in a
 // template's root.
@@ -68,6 +69,8 @@ describeWith(missing, "mounts that sandboxes share", () => {
     try {
       chmodSync(root, 0o755);
       fillRoot(root);
+      // A server without root has to create the mount points in it.
+      if (userForm) execFileSync("chown", ["-R", String(USER), root]);
       mountBelow(join(root, "srv/share"));
       mountBelow(join(root, "disk"));
       mountBelow(join(root, "disk/deeper"));

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -15,15 +15,29 @@ import { createDaemonLinks, type DaemonLinks } from "../../server/daemon-link/da
 import { silentLog } from "../../server/log.ts";
 import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
 import type { Missing } from "../support/machine.ts";
+import { missingUserDriver, openUserDriver, USER, type UserForm } from "../support/user-driver/user-driver.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 const probe = await probeOci(readConfig(process.env).config.ociRuntime);
+
+// Runs all tests of this folder on sandboxes of an ordinary user. Absent: on those of root.
+const FORMS: readonly (string | undefined)[] = ["sub-ids", "one-id"] satisfies UserForm[];
+const wanted = process.env["BERTH_TEST_WITHOUT_ROOT"];
+export const userForm = FORMS.includes(wanted) ? (wanted as UserForm) : undefined;
+
+// For tests of what only root can give to a sandbox.
+export const needsRoot: Missing = userForm === undefined ? undefined : "the server does not run as root";
+
+// For tests of the two users that a sandbox has otherwise.
+export const oneUser: Missing =
+  userForm === "one-id" ? "all sandboxes have the server's user, who has the number 0 inside and owns /dev" : undefined;
 
 export const runtimeName = probe.usable ? basename(probe.runtime) : undefined;
 
 // The attackers are written in Python, which can make any system call.
 export const missing: Missing[] = [
   probe.usable ? undefined : probe.reason,
+  userForm && missingUserDriver(userForm),
   existsSync("/usr/bin/python3") ? undefined : "needs python3 in /usr (apt-get install python3)",
 ];
 
@@ -50,13 +64,38 @@ export interface Outcome {
   code: number | null;
 }
 
-export async function openSandboxes({ allow = [] }: { allow?: string[] } = {}): Promise<Sandboxes> {
+// The process id of a sandbox's first process, on the host.
+export const initOf = ({ dataDir }: Pick<Sandboxes, "dataDir">, { id }: Pick<Sandbox, "id">): number =>
+  Number(readFileSync(join(dataDir, "sandboxes", id, "init.pid"), "utf8"));
+
+type Parts = Pick<Sandboxes, "driver" | "egress"> & AsyncDisposable;
+
+async function openParts(dataDir: string, allow: string[]): Promise<Parts> {
   if (!probe.usable) throw new Error(probe.reason);
-  const dataDir = mkdtempSync(join(tmpdir(), "berth-isolation-"));
-  const { runtime, boundDisks } = probe;
   const runtimeDir = await daemonRuntime();
+  const { runtime, boundDisks } = probe;
   const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime, boundDisks, diskWriteLimitMib: 100 });
   const egress = createLocalEgress({ dataDir, log: silentLog, allow, dialTimeoutMs: 5_000 });
+  return {
+    driver,
+    egress,
+    async [Symbol.asyncDispose]() {
+      await egress[Symbol.asyncDispose]();
+      await driver[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export interface SandboxesOptions {
+  allow?: string[];
+  form?: UserForm | undefined;
+}
+
+export async function openSandboxes({ allow = [], form = userForm }: SandboxesOptions = {}): Promise<Sandboxes> {
+  const dataDir = mkdtempSync(join(tmpdir(), "berth-isolation-"));
+  if (form) chownSync(dataDir, USER, USER);
+  const parts = await (form ? openUserDriver({ form, dataDir, runtimeDir: await daemonRuntime(), allow }) : openParts(dataDir, allow));
+  const { driver, egress } = parts;
   const tokenOf = (id: SandboxId) => `token of ${id}`;
   const links = createDaemonLinks({ driver, tokenOf, log: silentLog });
   const made = new Set<SandboxId>();
@@ -97,8 +136,7 @@ export async function openSandboxes({ allow = [] }: { allow?: string[] } = {}): 
         await driver.destroy(id, AbortSignal.timeout(60_000));
         await egress.close(id);
       }
-      await egress[Symbol.asyncDispose]();
-      await driver[Symbol.asyncDispose]();
+      await parts[Symbol.asyncDispose]();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

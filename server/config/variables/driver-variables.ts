@@ -6,7 +6,7 @@ export const DRIVER_VARIABLES = {
     name: "BERTH_DRIVER",
     kind: oneOf("auto", "oci", "docker", "kubernetes", "process"),
     default: "auto",
-    help: "What creates sandboxes. `auto` takes the first of oci, docker and process that works on this machine; `berth doctor` shows which.",
+    help: "What creates sandboxes. `auto` takes the first of oci, docker and process that works on this machine, and without root the first of docker, oci and process; `berth doctor` shows which.",
   }),
   allowUnisolated: variable({
     name: "BERTH_ALLOW_UNISOLATED",
@@ -18,13 +18,13 @@ export const DRIVER_VARIABLES = {
     name: "BERTH_OCI_RUNTIME",
     kind: oneOf("auto", "runc", "crun", "runsc"),
     default: "auto",
-    help: "Container runtime of the oci driver. `auto` takes the first of runc, crun and runsc (gVisor) that works on this machine.",
+    help: "Container runtime of the oci driver. `auto` takes the first of runc, crun and runsc (gVisor) that works on this machine. Without root only runc works.",
   }),
   diskWriteLimitMib: variable({
     name: "BERTH_DISK_WRITE_LIMIT",
     kind: wholeNumber(0, 100_000),
     default: 100,
-    help: "MiB a second at which the disk of an oci sandbox is written, so that one sandbox does not hold up the syncs of others. Short bursts are buffered in the sandbox's memory. `0` means no limit.",
+    help: "MiB a second at which the disk of an oci sandbox is written if the server runs as root, so that one sandbox does not hold up the syncs of others. Short bursts are buffered in the sandbox's memory. `0` means no limit.",
   }),
   diskReserveMib: variable({
     name: "BERTH_DISK_RESERVE_MIB",

@@ -87,11 +87,14 @@ const groupLimits = ({ memoryMb, cpus, pids }: Template) => ({
   pids: { limit: pids },
 });
 
+// Programs reserve more memory than they use: the daemon seven times as much.
+export const DATA_RESERVE_BYTES = 1024 * MiB;
+
 // The kernel counts processes per user and user namespace, so that limit is the sandbox's. The others are for each process and file;
 // the driver watches their sums (processes/usage-watch.ts), and reads the limits of the sandbox from its first process.
 const limitsWithoutGroup = ({ memoryMb, diskMb, pids }: Template) => [
   rlimit("NPROC", pids),
-  rlimit("DATA", memoryMb * MiB),
+  rlimit("DATA", memoryMb * MiB + DATA_RESERVE_BYTES),
   rlimit("FSIZE", diskMb * MiB),
 ];
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Template } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { SandboxSpec } from "../driver.ts";
-import { processLimits } from "../host/isolation/host-limits.ts";
+import { processLimits, sharedProcessLimits } from "../host/isolation/host-limits.ts";
 import { PLAIN_PATH } from "../host/run.ts";
 import type { NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import { bypassPageCache, type SandboxDisks } from "../host/disks/sandbox-disks.ts";
@@ -103,7 +103,13 @@ export async function launchContainer(
     const enter = userNamespace?.enter;
     await runtime.start(
       id,
-      { bundle: folder, pidFile: pidFileOf(folder), limits: processLimits(template), privateMounts, ...(enter && { enter }) },
+      {
+        bundle: folder,
+        pidFile: pidFileOf(folder),
+        limits: enter ? sharedProcessLimits(template) : processLimits(template),
+        privateMounts,
+        ...(enter && { enter }),
+      },
       signal,
     );
   } finally {

@@ -42,7 +42,6 @@ async function probe(wanted: OciRuntime): Promise<OciProbe> {
   if (!FILTERED_ARCHITECTURES.includes(process.arch))
     return { usable: false, reason: `The system call filter supports ${FILTERED_ARCHITECTURES.join(" and ")}, not ${process.arch}.` };
   const isRoot = process.getuid?.() === 0;
-  if (!isRoot) return { usable: false, reason: "OCI containers need the server to run as root." };
   const names = (wanted === "auto" ? RUNTIME_NAMES : [wanted]).filter((name) => isRoot || worksWithoutRoot(name));
   if (names.length === 0) return { usable: false, reason: `${wanted} needs the server to run as root; runc does not.` };
   const found = names.map(findProgram).filter((path) => path !== undefined);

@@ -16,6 +16,7 @@ import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/pr
 import { mustRun, PLAIN_PATH } from "../host/run.ts";
 import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { createLinkedVolumes } from "./linked-volumes.ts";
+import { PID_FILE } from "./plain-sandboxes.ts";
 import { cpuMsOf, memoryOf } from "../host/process-usage.ts";
 import { OTHER_MACHINE, snapshotFlags } from "./snapshot-flags.ts";
 import { awaitEnd, freezeAll, killAll, signalAll } from "../host/signals.ts";
@@ -64,7 +65,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
       home: at("home"),
       tmp: at("tmp"),
       control: at("run"),
-      pidFile: at("daemon.pid"),
+      pidFile: at(PID_FILE),
       egress: join(dataDir, "egress", id),
     };
   };

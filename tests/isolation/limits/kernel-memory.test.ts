@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../support/machine.ts";
-import { openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
+import { needsRoot, openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
 import { SYSCALLS } from "../syscalls/syscalls.ts";
 
 const MiB = 1024 * 1024;
@@ -64,7 +64,7 @@ for number in range(20000):
   },
 };
 
-describeWith(missing, "the kernel's memory", () => {
+describeWith([...missing, needsRoot], "the kernel's memory", () => {
   let sandboxes: Sandboxes;
 
   beforeAll(async () => {

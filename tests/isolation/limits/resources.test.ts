@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cgroupPrefix, openCgroups } from "../../../server/drivers/oci/cgroups/cgroups.ts";
 import { createCpuPriorities } from "../../../server/drivers/oci/cgroups/cpu-priorities.ts";
 import { describeWith, machine, testWith } from "../../support/machine.ts";
-import { openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
+import { needsRoot, openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
 import { SYSCALLS } from "../syscalls/syscalls.ts";
 
 const MiB = 1024 * 1024;
@@ -25,17 +25,21 @@ describeWith(missing, "the resources of a sandbox", () => {
   const destroy = (sandbox: Sandbox) => sandboxes.driver.destroy(sandbox.id, AbortSignal.timeout(30_000));
   const isWell = async (sandbox: Sandbox) => (await sandbox.sh("echo well")).output === "well\n";
 
-  test("a fork bomb ends at the process limit", async () => {
-    const bomber = await sandboxes.create({ pids: 128 });
-    const bombing = bomber.sh("(bomb() { bomb | bomb & }; bomb) > /dev/null 2>&1 & sleep 1", { timeoutMs: 5_000 }).catch(() => undefined);
-    const processes = async () => (await sandboxes.driver.stats(bomber.id, AbortSignal.timeout(30_000))).pids ?? 0;
-    await expect.poll(processes, { interval: 20 }).toBeGreaterThan(100);
-    expect(await processes()).toBeLessThanOrEqual(128);
-    expect(await isWell(neighbour)).toBe(true);
-    await destroy(bomber);
-    expect(await sandboxes.driver.inspect(bomber.id, AbortSignal.timeout(30_000))).toBe("absent");
-    await bombing;
-  });
+  testWith(
+    needsRoot && "without root, processes and not threads are counted: without-root.test.ts",
+    "a fork bomb ends at the process limit",
+    async () => {
+      const bomber = await sandboxes.create({ pids: 128 });
+      const bombing = bomber.sh("(bomb() { bomb | bomb & }; bomb) > /dev/null 2>&1 & sleep 1", { timeoutMs: 5_000 }).catch(() => undefined);
+      const processes = async () => (await sandboxes.driver.stats(bomber.id, AbortSignal.timeout(30_000))).pids ?? 0;
+      await expect.poll(processes, { interval: 20 }).toBeGreaterThan(100);
+      expect(await processes()).toBeLessThanOrEqual(128);
+      expect(await isWell(neighbour)).toBe(true);
+      await destroy(bomber);
+      expect(await sandboxes.driver.inspect(bomber.id, AbortSignal.timeout(30_000))).toBe("absent");
+      await bombing;
+    },
+  );
 
   describe("in one sandbox with little memory", () => {
     let hog: Sandbox;
@@ -60,7 +64,7 @@ describeWith(missing, "the resources of a sandbox", () => {
       expect(sizes[2]).toBeLessThanOrEqual(64 * 1024);
     });
 
-    test("limits that change while it runs hold for what runs, with more and with less memory", async () => {
+    testWith(needsRoot, "limits that change while it runs hold for what runs, with more and with less memory", async () => {
       const { liveLimits } = sandboxes.driver;
       const change = (memoryMb: number, cpus = 1) => liveLimits!.change(hog.id, { memoryMb, cpus }, AbortSignal.timeout(30_000));
       const take = (mib: number) => hog.python(`held = bytearray(${mib} << 20)\nprint("got it all")`);
@@ -97,7 +101,7 @@ describeWith(missing, "the resources of a sandbox", () => {
     let writer: Sandbox;
     beforeAll(async () => void (writer = await sandboxes.create({ diskMb: 512 })));
 
-    testWith(machine.deviceLimits, "the disk is written at a limited rate", async () => {
+    testWith([needsRoot, machine.deviceLimits], "the disk is written at a limited rate", async () => {
       const write = async (options: string) => {
         const { output } = await writer.sh(`dd if=/dev/zero of=big bs=1M ${options} 2>&1`);
         return Number(/, ([\d.]+) s,/.exec(output)?.[1]);
@@ -108,7 +112,7 @@ describeWith(missing, "the resources of a sandbox", () => {
     });
 
     testWith(
-      [machine.directIo(), machine.command("fincore", "util-linux-extra")],
+      [needsRoot, machine.directIo(), machine.command("fincore", "util-linux-extra")],
       "what is written does not fill the host's memory",
       async () => {
         await writer.sh("dd if=/dev/zero of=big bs=1M count=64 conv=fsync 2>&1");
@@ -141,7 +145,7 @@ describeWith(missing, "the resources of a sandbox", () => {
     await destroy(filler);
   });
 
-  test("the disk is bounded in files", async () => {
+  testWith(needsRoot, "the disk is bounded in files", async () => {
     const filler = await sandboxes.create({ diskMb: 32 });
     const { output } = await filler.python(`
 made = 0
@@ -170,29 +174,33 @@ print(made)`);
     await destroy(burner);
   });
 
-  test("a sandbox that uses much processor time goes to the background, and its neighbour does not; a frozen one uses none", async () => {
-    const burner = await sandboxes.create();
-    const cgroups = openCgroups(cgroupPrefix(realpathSync(sandboxes.dataDir)));
-    // A small machine without other programs, because other tests may leave this one little time.
-    const machineOptions = { cores: 0.02, readIdleMs: () => performance.now() };
-    const priorities = createCpuPriorities({ cgroups, list: () => [burner.id, neighbour.id], ...machineOptions });
-    await burner.sh("for i in 1 2 3 4; do (while :; do :; done) > /dev/null 2>&1 & done");
-    const isMoved = async () => {
-      await priorities.update();
-      return cgroups.isBackground(burner.id);
-    };
-    await expect.poll(isMoved, { timeout: 20_000, interval: 150 }).toBe(true);
-    expect(cgroups.isBackground(neighbour.id)).toBe(false);
-    expect(await isWell(neighbour)).toBe(true);
+  testWith(
+    needsRoot,
+    "a sandbox that uses much processor time goes to the background, and its neighbour does not; a frozen one uses none",
+    async () => {
+      const burner = await sandboxes.create();
+      const cgroups = openCgroups(cgroupPrefix(realpathSync(sandboxes.dataDir)));
+      // A small machine without other programs, because other tests may leave this one little time.
+      const machineOptions = { cores: 0.02, readIdleMs: () => performance.now() };
+      const priorities = createCpuPriorities({ cgroups, list: () => [burner.id, neighbour.id], ...machineOptions });
+      await burner.sh("for i in 1 2 3 4; do (while :; do :; done) > /dev/null 2>&1 & done");
+      const isMoved = async () => {
+        await priorities.update();
+        return cgroups.isBackground(burner.id);
+      };
+      await expect.poll(isMoved, { timeout: 20_000, interval: 150 }).toBe(true);
+      expect(cgroups.isBackground(neighbour.id)).toBe(false);
+      expect(await isWell(neighbour)).toBe(true);
 
-    // When it is frozen, it uses none.
-    await sandboxes.driver.pause(burner.id, AbortSignal.timeout(30_000));
-    const used = async () => (await sandboxes.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs;
-    const before = await used();
-    await neighbour.sh("sleep 0.3");
-    expect(await used()).toBe(before);
-    await destroy(burner);
-  });
+      // When it is frozen, it uses none.
+      await sandboxes.driver.pause(burner.id, AbortSignal.timeout(30_000));
+      const used = async () => (await sandboxes.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs;
+      const before = await used();
+      await neighbour.sh("sleep 0.3");
+      expect(await used()).toBe(before);
+      await destroy(burner);
+    },
+  );
 
   test("open files and sockets are bounded, and the host keeps enough of them", async () => {
     const { output } = await neighbour.python(`${SYSCALLS}

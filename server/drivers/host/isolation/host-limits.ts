@@ -6,6 +6,8 @@ const OPEN_FILES = 16_384;
 const MIN_OPEN_FILES = 1024;
 // The share of the machine's open files that all processes of one sandbox get together.
 const SHARE_OF_FILES = 1 / 4;
+// The share of one user's limit that a sandbox gets if all sandboxes belong to one user.
+export const SHARE_OF_USER = 1 / 4;
 const PENDING_SIGNALS = 16_384;
 const MESSAGE_QUEUE_BYTES = 819_200;
 
@@ -40,6 +42,17 @@ export function readHostLimits(): HostLimits {
     messageQueueBytes: hardLimit("msgqueue size"),
     oomScore: Number(readFileSync("/proc/self/oom_score_adj", "utf8")),
     fileMax: Number(readFileSync("/proc/sys/fs/file-max", "utf8")),
+  };
+}
+
+// The same for a sandbox that shares what the kernel counts per user with all sandboxes of an ordinary user.
+export function sharedProcessLimits(template: { pids: number }, host = readHostLimits()): ProcessLimits {
+  const { openFiles, pendingSignals, messageQueueBytes } = processLimits(template, host);
+  const share = (limit: number, total: number) => Math.min(limit, Math.floor(total * SHARE_OF_USER));
+  return {
+    openFiles,
+    pendingSignals: share(pendingSignals, host.pendingSignals),
+    messageQueueBytes: share(messageQueueBytes, host.messageQueueBytes),
   };
 }
 

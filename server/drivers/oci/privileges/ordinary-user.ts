@@ -1,6 +1,8 @@
 import { randomInt } from "node:crypto";
 import { basename, join } from "node:path";
 import { AppError } from "@berth/contract";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import { SHARE_OF_USER } from "../../host/isolation/host-limits.ts";
 import { createFolderVolumes } from "../../host/named-volumes/folder-volumes.ts";
 import { commandInside, holdNamespace, type MappedRange } from "../../host/rootless/map-namespace.ts";
 import { createNamespaceRunner } from "../../host/rootless/namespace-runner.ts";
@@ -12,6 +14,9 @@ import type { Privileges } from "./privileges.ts";
 
 // The server's own programs come first when the processors are busy.
 const NICENESS = "5";
+// The kernel counts these for the user who has created a user namespace, too, which is the same for all sandboxes.
+const SHARED_COUNTS = { max_inotify_instances: "max_user_instances", max_inotify_watches: "max_user_watches" };
+const SCRIPT = `while [ "$1" != -- ]; do echo "$2" > "/proc/sys/user/$1"; shift 2; done; shift; exec nice -n ${NICENESS} "$@"`;
 
 // The driver reads runc's own state (processes/process-groups.ts), and gVisor needs mounts.
 export const worksWithoutRoot = (runtime: string): boolean => basename(runtime) === "runc";
@@ -34,7 +39,7 @@ export function asOrdinaryUser(dataDir: string, found = findSubIds()): Privilege
       const held = await holdNamespace(ranges, subIds, signal);
       return {
         path: `/proc/${held.pid}/ns/user`,
-        enter: (command, args) => commandInside(held.pid, subIds, "nice", ["-n", NICENESS, command, ...args]),
+        enter: (command, args) => commandInside(held.pid, subIds, "sh", ["-c", SCRIPT, "sh", ...shares(), "--", command, ...args]),
         [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
       };
     },
@@ -47,6 +52,13 @@ export function asOrdinaryUser(dataDir: string, found = findSubIds()): Privilege
     [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
   };
 }
+
+// The limits of one sandbox's namespace, as arguments of the script.
+const shares = (): string[] =>
+  Object.entries(SHARED_COUNTS).flatMap(([name, setting]) => {
+    const total = Number(readFileIfReadable(`/proc/sys/fs/inotify/${setting}`));
+    return total > 0 ? [name, String(Math.ceil(total * SHARE_OF_USER))] : [];
+  });
 
 // The first sub-id is for all sandboxes that mount volumes, because a server without root cannot show files with other owners. The
 // others are picked at random: other programs of this user, such as Podman, use the same range.

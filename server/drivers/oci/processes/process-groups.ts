@@ -5,7 +5,7 @@ import { AppError } from "@berth/contract";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { readProcess, readProcesses, type ProcessEntry } from "../../host/process-table.ts";
 import { cpuMsOf, memoryOf } from "../../host/process-usage.ts";
-import { freezeAll, killAll, signalAll } from "../../host/signals.ts";
+import { killAll, signalAll } from "../../host/signals.ts";
 import type { Cgroups } from "../cgroups/cgroups.ts";
 
 // The processes of a sandbox for a server without control groups: the first process and its descendants. A sandbox has a PID
@@ -16,10 +16,12 @@ export interface ProcessGroups extends Cgroups {
 }
 
 const FREEZE_TIMEOUT_MS = 5_000;
+const RECENT_MS = 200;
 
 // `stateDir` is where the runtime stores the process id and the start time of each container's first process.
 export function openProcessGroups(stateDir: string): ProcessGroups {
   const known = new Map<string, Init>();
+  let recent: { table: readonly ProcessEntry[]; readAtMs: number } = { table: [], readAtMs: -Infinity };
 
   function initOf(id: string): ProcessEntry | undefined {
     const path = join(stateDir, id, id, "state.json");
@@ -33,7 +35,7 @@ export function openProcessGroups(stateDir: string): ProcessGroups {
     return entry && entry.started === init.started && !ENDED.test(entry.state) ? entry : undefined;
   }
 
-  function treeOf(id: string, table = readProcesses()): ProcessEntry[] {
+  function treeOf(id: string, table: readonly ProcessEntry[] = readProcesses()): ProcessEntry[] {
     const init = initOf(id);
     if (!init) return [];
     const children = Map.groupBy(table, ({ parent }) => parent);
@@ -43,12 +45,20 @@ export function openProcessGroups(stateDir: string): ProcessGroups {
     return found;
   }
 
+  // Many sandboxes are measured at once.
+  function recentTable(): readonly ProcessEntry[] {
+    if (performance.now() - recent.readAtMs > RECENT_MS) recent = { table: readProcesses(), readAtMs: performance.now() };
+    return recent.table;
+  }
+
   const isFrozen = (id: string) => initOf(id)?.state === "T";
 
   async function freeze(id: string, signal: AbortSignal): Promise<void> {
     for (const endMs = performance.now() + FREEZE_TIMEOUT_MS; ;) {
-      freezeAll(() => treeOf(id));
-      if (treeOf(id).every(({ state }) => STOPPED.test(state))) return;
+      // One look per turn: a program that forks without end must not keep the server busy.
+      const running = treeOf(id).filter(({ state }) => !STOPPED.test(state));
+      if (running.length === 0) return;
+      signalAll(running, "SIGSTOP");
       if (performance.now() > endMs)
         throw new AppError("sandbox_timeout", { cause: new Error(`not every process stopped within ${FREEZE_TIMEOUT_MS} ms`) });
       await sleep(2, undefined, { signal });
@@ -87,7 +97,7 @@ export function openProcessGroups(stateDir: string): ProcessGroups {
     enterBackground: () => undefined,
     leaveBackground() {},
     stats(id) {
-      const tree = treeOf(id);
+      const tree = treeOf(id, recentTable());
       return { memoryBytes: memoryOf(tree), cpuMs: cpuMsOf(tree), pids: tree.length };
     },
     unwrittenBytes: () => 0,

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { isSandboxId } from "@berth/contract";
+import { isAppError, isSandboxId } from "@berth/contract";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { systemClock, type Clock } from "../../../clock.ts";
 import { runWork } from "../../../event-loop/loop-work.ts";
@@ -9,6 +9,7 @@ import { readProcesses, type ProcessEntry } from "../../host/process-table.ts";
 import { privateMemoryOf } from "../../host/process-usage.ts";
 import { run } from "../../host/run.ts";
 import { signalAll } from "../../host/signals.ts";
+import { DATA_RESERVE_BYTES } from "../bundle.ts";
 import type { ProcessGroups } from "./process-groups.ts";
 
 export interface UsageWatchOptions {
@@ -24,16 +25,22 @@ export interface Exceeded {
   limit: "memory" | "disk";
   usedBytes: number;
   limitBytes: number;
-  action: "killed a process" | "stopped writes" | "stopped the sandbox";
+  action: "killed processes" | "stopped writes" | "stopped the sandbox";
 }
 
 export type OnExceeded = (id: string, exceeded: Exceeded) => void;
 
 const WORK = { name: "usage of sandboxes" };
 const PERIOD_MS = 1_000;
-// Reading the size of a folder takes longer the more files it has. It gets at most a thirtieth of the time.
-const MIN_DISK_PERIOD_MS = 10_000;
+// Reading all processes of a machine that has many of them takes at most this fraction of the time.
+const LOOK_PERIODS = 20;
+// Reading the size of a folder starts a program, and takes longer the more files the folder has. Each sandbox has a thirtieth of the
+// time for it, and all of them together start few programs a second.
+const MIN_DISK_PERIOD_MS = 5_000;
+const DISK_PERIOD_PER_SANDBOX_MS = 200;
 const DISK_PERIODS = 30;
+const MAX_DISK_PERIOD_MS = 5 * 60_000;
+const MAX_DISK_CHECKS = 4;
 const DISK_TIMEOUT_MS = 60_000;
 const MEMORY_TIMEOUT_MS = 5_000;
 // Beyond its limit a sandbox can still delete files. A program that raises its own limit again is stopped at this excess.
@@ -47,12 +54,14 @@ interface DiskCheck {
   nextMs: number;
 }
 
-// Limits what the kernel limits only for each process or file: the memory of a sandbox, of which it ends the largest process, and its
+// Limits what the kernel limits only for each process or file: the memory of a sandbox, of which it ends the largest processes, and its
 // disk, where programs can write to no file until it is below its limit again. Each look is a moment, so a sandbox can exceed a
 // limit for about as long as the time between two looks.
 export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = systemClock }: UsageWatchOptions): AsyncDisposable {
   const disks = new Map<string, DiskCheck>();
+  const diskChecks = new Map<string, Promise<void>>();
   const stop = new AbortController();
+  let nextLookMs = 0;
 
   async function checkMemory(id: string, tree: readonly ProcessEntry[], limitBytes: number): Promise<void> {
     const inFiles = bytesInMemory(tree[0]!.pid);
@@ -61,24 +70,38 @@ export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = sy
     const shares = await readShares(tree);
     const usedBytes = inFiles + [...shares.values()].reduce((sum, bytes) => sum + bytes, 0);
     if (usedBytes <= limitBytes) return;
-    const [init, ...others] = tree;
-    const largest = others.reduce<ProcessEntry | undefined>(
-      (most, entry) => ((shares.get(entry.pid) ?? 0) > (most ? (shares.get(most.pid) ?? 0) : 0) ? entry : most),
-      undefined,
-    );
-    signalAll([largest ?? init!], "SIGKILL");
-    onExceeded(id, { limit: "memory", usedBytes, limitBytes, action: largest ? "killed a process" : "stopped the sandbox" });
+    const [init, daemon] = [tree[0]!, oldestChild(tree)];
+    const largestFirst = tree
+      .filter((entry) => entry !== init && entry !== daemon)
+      .toSorted((one, other) => (shares.get(other.pid) ?? 0) - (shares.get(one.pid) ?? 0));
+    let leftBytes = usedBytes;
+    const ended = largestFirst.filter((entry) => {
+      const isNeeded = leftBytes > limitBytes;
+      if (isNeeded) leftBytes -= shares.get(entry.pid) ?? 0;
+      return isNeeded;
+    });
+    signalAll(ended.length > 0 ? ended : [init], "SIGKILL");
+    onExceeded(id, { limit: "memory", usedBytes, limitBytes, action: ended.length > 0 ? "killed processes" : "stopped the sandbox" });
+  }
+
+  // Infinite if the folder has more files than can be read in time.
+  async function sizeOf(folder: string): Promise<number> {
+    try {
+      const options = { signal: stop.signal, timeoutMs: DISK_TIMEOUT_MS };
+      return Number.parseInt(await files.run("du", ["-sx", "--block-size=1", "--", folder], options), 10);
+    } catch (error) {
+      if (isAppError(error, "sandbox_timeout")) return Infinity;
+      throw error;
+    }
   }
 
   async function checkDisk(id: string, tree: readonly ProcessEntry[], { softBytes, hardBytes }: FileLimit): Promise<void> {
     const before = disks.get(id);
-    if (before && performance.now() < before.nextMs) return;
     const startedMs = performance.now();
-    const folder = join(sandboxesDir, id, "volume");
-    const options = { signal: stop.signal, timeoutMs: DISK_TIMEOUT_MS };
-    const usedBytes = Number.parseInt(await files.run("du", ["-sx", "--block-size=1", "--", folder], options), 10);
+    const usedBytes = await sizeOf(join(sandboxesDir, id, "volume"));
     const tookMs = performance.now() - startedMs;
-    disks.set(id, { usedBytes, nextMs: performance.now() + Math.max(MIN_DISK_PERIOD_MS, DISK_PERIODS * tookMs) });
+    const periodMs = Math.max(MIN_DISK_PERIOD_MS, DISK_PERIOD_PER_SANDBOX_MS * disks.size, DISK_PERIODS * tookMs);
+    disks.set(id, { usedBytes, nextMs: performance.now() + Math.min(periodMs, MAX_DISK_PERIOD_MS) });
     const [isOver, isStopped] = [usedBytes > hardBytes, softBytes <= NO_WRITES];
     if (isOver && before && usedBytes > before.usedBytes && usedBytes > hardBytes * DISK_EXCESS) {
       signalAll(tree.slice(0, 1), "SIGKILL");
@@ -93,16 +116,26 @@ export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = sy
     const tree = groups.treeOf(id, table);
     const limits = tree[0] && readLimits(tree[0].pid);
     if (!limits) return;
+    // Not awaited: a sandbox with many files must not delay the next look at memory.
+    const isDue = !diskChecks.has(id) && performance.now() >= (disks.get(id)?.nextMs ?? 0);
+    if (isDue && diskChecks.size < MAX_DISK_CHECKS) {
+      const checked = checkDisk(id, tree, limits.file).catch(() => undefined);
+      diskChecks.set(
+        id,
+        checked.finally(() => diskChecks.delete(id)),
+      );
+    }
     await checkMemory(id, tree, limits.memoryBytes);
-    await checkDisk(id, tree, limits.file);
   }
 
   async function checkAll(): Promise<void> {
     const ids = (existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : []).filter(isSandboxId);
     for (const id of disks.keys()) if (!ids.some((one) => one === id)) disks.delete(id);
     const running = ids.filter((id) => groups.isAlive(id) && !groups.isFrozen(id));
-    if (running.length === 0) return;
+    if (running.length === 0 || performance.now() < nextLookMs) return;
+    const startedMs = performance.now();
     const table = readProcesses();
+    nextLookMs = performance.now() + LOOK_PERIODS * (performance.now() - startedMs);
     // A sandbox that ends in the meantime, or whose folder is renamed, fails its check.
     await Promise.all(running.map((id) => check(id, table).catch(() => undefined)));
   }
@@ -112,9 +145,14 @@ export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = sy
     async [Symbol.asyncDispose]() {
       stop.abort();
       await timer[Symbol.asyncDispose]();
+      await Promise.all(diskChecks.values());
     },
   };
 }
+
+// The daemon, which init.sh starts first. The sandbox cannot work without it.
+const oldestChild = ([init, ...others]: readonly ProcessEntry[]): ProcessEntry | undefined =>
+  others.filter(({ parent }) => parent === init?.pid).toSorted((one, other) => Number(one.started) - Number(other.started))[0];
 
 interface FileLimit {
   softBytes: number;
@@ -127,7 +165,7 @@ function readLimits(pid: number): { memoryBytes: number; file: FileLimit } | und
   const [, , memory] = /^Max data size\s+(\S+)\s+(\d+)/m.exec(text) ?? [];
   const [, soft, hard] = /^Max file size\s+(\S+)\s+(\d+)/m.exec(text) ?? [];
   if (memory === undefined || hard === undefined) return undefined;
-  return { memoryBytes: Number(memory), file: { softBytes: Number(soft), hardBytes: Number(hard) } };
+  return { memoryBytes: Number(memory) - DATA_RESERVE_BYTES, file: { softBytes: Number(soft), hardBytes: Number(hard) } };
 }
 
 function bytesInMemory(pid: number): number {

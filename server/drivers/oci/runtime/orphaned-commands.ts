@@ -5,7 +5,7 @@ import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { PRIVATE_MOUNTS_DIR } from "./private-mounts.ts";
 
 // The programs that the driver runs on the host for a sandbox, besides the OCI runtime and what prepares its private mounts.
-const PROGRAMS = ["mount", "umount", "mkfs.ext4", "rm", "prlimit"];
+const PROGRAMS = ["mount", "umount", "mkfs.ext4", "rm", "prlimit", "nsenter", "nice"];
 
 // Kills the commands that a dead server has started for a sandbox. They would otherwise finish while we work, and mount a volume
 // or start a container that is no longer expected.
