@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import type { Client, Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import { AppError, type SandboxId } from "@berth/contract";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import type { StartRequest, StartResponse } from "@berth/contract/daemon-internal.ts";
@@ -10,10 +9,11 @@ import type { Driver } from "../drivers/driver.ts";
 import { createConnectionBoundaries, createConnectionBoundary } from "../faults/connection-boundary.ts";
 import type { Log } from "../log.ts";
 import { errorType, type Span } from "../tracing/span.ts";
-import { formatTraceparent } from "../tracing/trace-context.ts";
 import { startResponseDeadline } from "./response-deadline.ts";
 import { readResponseText, toLinkError, unreachable } from "./link-errors.ts";
 import { openClient, openPool, toNodeHeaders } from "./link-pool.ts";
+import { spanResult, traceHeaders } from "./link-span.ts";
+import { closeLink, type DaemonLink } from "./link-state.ts";
 import { closeWith, upgradeSocket, type Refused, type Upgraded } from "./link-upgrade.ts";
 
 // The server's connections to the daemons: HTTP over sockets that the driver dials, authenticated with the sandbox's token. A
@@ -288,30 +288,3 @@ interface PostOptions extends StartOptions {
 }
 
 const EVENTS = "text/event-stream";
-
-const traceHeaders = (span: Span | undefined): Record<string, string> => (span ? { traceparent: formatTraceparent(span) } : {});
-
-// Without the query, which holds names of files.
-const spanResult = ({ method, path }: LinkRequest, status?: number) => ({
-  attributes: { "http.request.method": method, "url.path": path.split("?", 1)[0], "http.response.status_code": status },
-  ...(status !== undefined && status >= 500 && { error: String(status) }),
-});
-
-interface DaemonLink {
-  ended: AbortController;
-  dial: () => Promise<Socket>;
-  pool: Pool;
-  // The connection of `prepare`, until the first request uses it.
-  prepared: { client: Client; isReady: boolean } | undefined;
-  token: string | undefined;
-  // Requests whose response has not begun, and open WebSocket connections.
-  inFlight: number;
-  sockets: number;
-}
-
-function closeLink(link: DaemonLink): void {
-  const reason = unreachable("the connection was closed");
-  link.ended.abort(reason);
-  void link.pool.destroy(reason);
-  void link.prepared?.client.destroy(reason);
-}

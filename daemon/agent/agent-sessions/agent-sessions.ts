@@ -52,6 +52,8 @@ const MAX_LISTED = 50;
 const MAX_PAGES = 5;
 export const AUTH_REQUIRED = -32000;
 
+type OpenMethod = typeof methods.agent.session.load | typeof methods.agent.session.resume;
+
 export function createAgentSessions({ workspace, ids, threads, mcpServers, isModelFixed }: AgentSessionsDeps): AgentSessions {
   const early = new Map<string, SessionUpdate[]>();
   const settingsFor = ({ about }: AgentConnection): NewSessionRequest => ({ cwd: workspace, mcpServers: mcpServers(about) });
@@ -92,17 +94,7 @@ export function createAgentSessions({ workspace, ids, threads, mcpServers, isMod
       Object.assign(thread, { sessionId, prompted: true });
       const canLoad = connection.about.agentCapabilities?.loadSession === true;
       const method = canLoad ? methods.agent.session.load : methods.agent.session.resume;
-      thread.replaying = canLoad ? "shown" : null;
-      try {
-        await opened(
-          thread,
-          connection,
-          sessionId,
-          await beforeTimeout(connection.agent.request(method, { ...settingsFor(connection), sessionId })),
-        );
-      } finally {
-        thread.replaying = null;
-      }
+      await openAgain(thread, connection, sessionId, { method, replaying: canLoad ? "shown" : null });
       ids.add(sessionId);
       if (!canLoad)
         thread.live.add({
@@ -160,22 +152,30 @@ export function createAgentSessions({ workspace, ids, threads, mcpServers, isMod
       ...(connection.about.agentCapabilities?.loadSession ? [load] : []),
     ];
     for (const method of offered) {
-      thread.replaying = "ignored";
       try {
-        await opened(
-          thread,
-          connection,
-          sessionId,
-          await beforeTimeout(connection.agent.request(method, { ...settingsFor(connection), sessionId })),
-        );
+        await openAgain(thread, connection, sessionId, { method, replaying: "ignored" });
         return true;
       } catch (error) {
         if (error instanceof RequestError && error.code === AUTH_REQUIRED) throw error;
-      } finally {
-        thread.replaying = null;
       }
     }
     return false;
+  }
+
+  // `replaying`: what happens to the messages that the agent repeats meanwhile.
+  async function openAgain(
+    thread: Thread,
+    connection: AgentConnection,
+    sessionId: string,
+    { method, replaying }: { method: OpenMethod; replaying: Thread["replaying"] },
+  ): Promise<void> {
+    thread.replaying = replaying;
+    try {
+      const session = await beforeTimeout(connection.agent.request(method, { ...settingsFor(connection), sessionId }));
+      await opened(thread, connection, sessionId, session);
+    } finally {
+      thread.replaying = null;
+    }
   }
 
   async function opened(thread: Thread, connection: AgentConnection, sessionId: string, session: SessionStart | null): Promise<void> {
