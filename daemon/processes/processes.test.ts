@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OutboxEntry } from "@berth/contract/daemon-internal.ts";
@@ -235,8 +235,11 @@ describe("for the server", () => {
     expect((await events(running.id)).map(({ data }) => data.type)).toEqual(["end"]);
     await recorded();
     await daemon.stop("SIGKILL");
+    // The user can write to this file.
+    await appendFile(join(daemon.home, ".berth/work/outbox"), `{"id":"${"f".repeat(24)}","type":"process.exited"}\n`);
     await daemon.restart();
     await beginSession("sbx_one");
+    expect(await recorded()).toBe(1);
     expect((await outbox()).entries).toEqual([]);
     expect(await get(id)).toMatchObject({ status: "exited", exitCode: 4 });
     expect(await get(running.id)).toMatchObject({ status: "lost" });

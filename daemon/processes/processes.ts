@@ -53,7 +53,11 @@ export function createProcesses({ environment, pauses, outbox, folder }: Process
   let starting = 0;
   // Until then the outbox knows how it ended, so the end itself writes one file and not two.
   outbox.onRemove((entries) => {
-    for (const { id } of entries.flatMap((entry) => processes.get(String(entry.data["id"])) ?? [])) save(processes.get(id)!);
+    for (const { data } of entries) {
+      // The user can write to the outbox's file.
+      const process = processes.get(String(data?.["id"]));
+      if (process && !process.running) save(process);
+    }
   });
 
   return {
