@@ -35,15 +35,18 @@ export function openProcessGroups(stateDir: string): ProcessGroups {
     return entry && entry.started === init.started && !ENDED.test(entry.state) ? entry : undefined;
   }
 
-  function treeOf(id: string, table: readonly ProcessEntry[] = readProcesses()): ProcessEntry[] {
+  // Also those that have ended and whose parent has not noticed.
+  function allOf(id: string, table: readonly ProcessEntry[] = readProcesses()): ProcessEntry[] {
     const init = initOf(id);
     if (!init) return [];
     const children = Map.groupBy(table, ({ parent }) => parent);
     const found = [init];
     // The list grows while it is read.
-    for (const { pid } of found) found.push(...(children.get(pid) ?? []).filter(({ state }) => !ENDED.test(state)));
+    for (const { pid } of found) found.push(...(children.get(pid) ?? []));
     return found;
   }
+
+  const treeOf = (id: string, table?: readonly ProcessEntry[]) => allOf(id, table).filter(({ state }) => !ENDED.test(state));
 
   // Many sandboxes are measured at once.
   function recentTable(): readonly ProcessEntry[] {
@@ -54,11 +57,18 @@ export function openProcessGroups(stateDir: string): ProcessGroups {
   const isFrozen = (id: string) => initOf(id)?.state === "T";
 
   async function freeze(id: string, signal: AbortSignal): Promise<void> {
+    const signalled = new Set<string>();
+    let before: number | undefined;
     for (const endMs = performance.now() + FREEZE_TIMEOUT_MS; ;) {
       // One look per turn: a program that forks without end must not keep the server busy.
-      const running = treeOf(id).filter(({ state }) => !STOPPED.test(state));
-      if (running.length === 0) return;
+      const all = allOf(id);
+      // A process that waits in the kernel, such as for a child of `vfork`, stops before it runs again.
+      const running = all.filter((entry) => !STOPPED.test(entry.state) && !(entry.state === "D" && signalled.has(nameOf(entry))));
+      // A look can miss a program that forks and ends all the time. It leaves zombies, because the first process is stopped.
+      if (running.length === 0 && all.length === before) return;
+      before = running.length === 0 ? all.length : undefined;
       signalAll(running, "SIGSTOP");
+      for (const entry of running) signalled.add(nameOf(entry));
       if (performance.now() > endMs)
         throw new AppError("sandbox_timeout", { cause: new Error(`not every process stopped within ${FREEZE_TIMEOUT_MS} ms`) });
       await sleep(2, undefined, { signal });
@@ -105,6 +115,8 @@ export function openProcessGroups(stateDir: string): ProcessGroups {
     async [Symbol.asyncDispose]() {},
   };
 }
+
+const nameOf = ({ pid, started }: ProcessEntry) => `${pid} ${started}`;
 
 interface Init {
   pid: number;
