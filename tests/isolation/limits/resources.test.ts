@@ -163,7 +163,7 @@ print(made)`);
     await destroy(filler);
   });
 
-  test("the processor is shared by quota", async () => {
+  testWith(needsRoot, "the processor is shared by quota", async () => {
     const burner = await sandboxes.create({ cpus: 0.2 });
     const used = async () => (await sandboxes.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs ?? 0;
     await burner.sh("for i in 1 2 3 4; do (while :; do :; done) > /dev/null 2>&1 & done");
