@@ -34,6 +34,7 @@ const WORK = { name: "usage of sandboxes" };
 const PERIOD_MS = 1_000;
 // Reading all processes of a machine that has many of them takes at most this fraction of the time.
 const LOOK_PERIODS = 20;
+const MAX_LOOK_PERIOD_MS = 5_000;
 // Reading the size of a folder starts a program, and takes longer the more files the folder has. Each sandbox has a thirtieth of the
 // time for it, and all of them together start few programs a second.
 const MIN_DISK_PERIOD_MS = 5_000;
@@ -135,7 +136,7 @@ export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = sy
     if (running.length === 0 || performance.now() < nextLookMs) return;
     const startedMs = performance.now();
     const table = readProcesses();
-    nextLookMs = performance.now() + LOOK_PERIODS * (performance.now() - startedMs);
+    nextLookMs = performance.now() + Math.min(MAX_LOOK_PERIOD_MS, LOOK_PERIODS * (performance.now() - startedMs));
     // A sandbox that ends in the meantime, or whose folder is renamed, fails its check.
     await Promise.all(running.map((id) => check(id, table).catch(() => undefined)));
   }
