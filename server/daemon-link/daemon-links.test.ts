@@ -38,7 +38,7 @@ describe("a daemon link", () => {
     expect(dialled).toBeLessThanOrEqual(2);
   });
 
-  test("prepares a daemon over a connection that the first request then uses alone", async () => {
+  test("prepares a daemon over a connection that the session then uses, one request at a time", async () => {
     const paths: string[] = [];
     const server = await daemon.serveHttp((request, response) => {
       paths.push(request.url!);
@@ -54,6 +54,8 @@ describe("a daemon link", () => {
     expect(links.isPrepared(SANDBOX)).toBe(false);
     await text((await first!).body);
     await text((await second!).body);
+    expect(dialled).toBe(2);
+    for (let i = 0; i < 5; i++) await text((await links.request(SANDBOX, { method: "GET", path: "/health" })).body);
     expect(dialled).toBe(2);
   });
 

@@ -13,7 +13,7 @@ import { startResponseDeadline } from "./response-deadline.ts";
 import { readResponseText, toLinkError, unreachable } from "./link-errors.ts";
 import { openClient, openPool, toNodeHeaders } from "./link-pool.ts";
 import { spanResult, traceHeaders } from "./link-span.ts";
-import { closeLink, type DaemonLink } from "./link-state.ts";
+import { closeLink, usePrepared, type DaemonLink, type Prepared } from "./link-state.ts";
 import { closeWith, upgradeSocket, type Refused, type Upgraded } from "./link-upgrade.ts";
 
 // The server's connections to the daemons: HTTP over sockets that the driver dials, authenticated with the sandbox's token. A
@@ -142,11 +142,14 @@ export function createDaemonLinks({
   function request(sandboxId: SandboxId, linkRequest: LinkRequest): Promise<LinkResponse> {
     const link = linkTo(sandboxId);
     const { prepared } = link;
-    if (!prepared) return send(sandboxId, link, link.pool, linkRequest);
-    // Only for this request: the next one must not wait for it.
-    link.prepared = undefined;
-    // Closing waits until the response is read.
-    return send(sandboxId, link, prepared.client, linkRequest).finally(() => void prepared.client.close());
+    // A request must not wait for another one.
+    if (!prepared || prepared.isBusy) return send(sandboxId, link, link.pool, linkRequest);
+    const release = usePrepared(link, prepared);
+    const watched = (response: LinkResponse) => (response.body.once("close", release), response);
+    return send(sandboxId, link, prepared.client, linkRequest).then(watched, (error: unknown) => {
+      release();
+      throw error;
+    });
   }
 
   async function send(sandboxId: SandboxId, link: DaemonLink, dispatcher: Dispatcher, linkRequest: LinkRequest): Promise<LinkResponse> {
@@ -215,7 +218,7 @@ export function createDaemonLinks({
   async function post(sandboxId: SandboxId, path: string, body: object, options: PostOptions = {}): Promise<string> {
     const link = linkTo(sandboxId);
     const { timeoutMs = headersTimeoutMs, signal, span, accept, isOptional } = options;
-    const response = await send(sandboxId, link, link.prepared?.client ?? link.pool, {
+    const response = await send(sandboxId, link, link.prepared?.isUsed === false ? link.prepared.client : link.pool, {
       method: "POST",
       path,
       headers: { "content-type": "application/json", ...(accept && { accept }) },
@@ -236,7 +239,7 @@ export function createDaemonLinks({
 
   async function prepare(sandboxId: SandboxId, start: StartRequest, signal?: AbortSignal): Promise<void> {
     const link = linkTo(sandboxId);
-    const prepared = { client: openClient(link.dial, headersTimeoutMs), isReady: false };
+    const prepared: Prepared = { client: openClient(link.dial, headersTimeoutMs), isReady: false, isUsed: false, isBusy: false };
     link.prepared = prepared;
     prepared.client.once("disconnect", () => {
       if (link.prepared === prepared) link.prepared = undefined;

@@ -7,7 +7,7 @@ import { MAX_HEADER_BYTES } from "./link-upgrade.ts";
 const MAX_CONNECTIONS = 64;
 
 // How long an unused connection is kept. The daemon can ask for less, not for more.
-const KEEP_ALIVE_MS = 10_000;
+export const KEEP_ALIVE_MS = 10_000;
 const KEEP_PREPARED_MS = DAY;
 // Notices that the other machine is gone. No effect on a Unix socket.
 const PROBE_AFTER_MS = 15_000;
