@@ -49,7 +49,8 @@ async function measureMode(run: Run, mode: Mode): Promise<Section> {
         },
       });
   }
-  const measured = await alternate(contestants, { rounds, warmUps: mode === "sequential" ? 1 : 0, isOver: run.isOver });
+  // The pool grows after the first burst, from which only the second contestant would gain.
+  const measured = await alternate(contestants, { rounds, warmUps: 1, isOver: run.isOver });
   return { title: titleOf(mode, perRound), rows: [...measured].map(([what, values]) => rowOf(what, values)) };
 }
 
