@@ -46,7 +46,13 @@ async function probe(wanted: OciRuntime): Promise<OciProbe> {
   if (names.length === 0) return { usable: false, reason: `${wanted} needs the server to run as root; runc does not.` };
   const found = names.map(findProgram).filter((path) => path !== undefined);
   if (found.length === 0) return { usable: false, reason: `Not installed: ${names.join(", ")} (apt install ${names[0]}).` };
-  return await (isRoot ? probeAsRoot(found) : probeWithoutRoot(found));
+  if (isRoot) return await probeAsRoot(found);
+  try {
+    return await probeWithoutRoot(found);
+  } catch (error) {
+    // Such as a machine without a writable temporary folder. Another driver may work there.
+    return { usable: false, reason: `Containers could not be tried without root (${String(error)}).` };
+  }
 }
 
 async function probeAsRoot(found: readonly string[]): Promise<OciProbe> {

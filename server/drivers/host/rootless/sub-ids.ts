@@ -21,7 +21,8 @@ const MIN_COUNT = 256;
 export function findSubIds(): FoundSubIds {
   const missing = ["newuidmap", "newgidmap"].filter((name) => !PLAIN_PATH.split(":").some((folder) => existsSync(join(folder, name))));
   if (missing.length > 0) return { missing: `${missing[0]} is not installed (apt install uidmap)` };
-  const { username, uid } = userInfo();
+  const uid = process.getuid?.() ?? 0;
+  const username = nameOfUser() ?? String(uid);
   const [uids, gids] = ["/etc/subuid", "/etc/subgid"].map((file) => parseSubIds(readFileIfReadable(file) ?? "", [username, String(uid)]));
   const count = Math.min(uids?.count ?? 0, gids?.count ?? 0);
   if (!uids || !gids || count < MIN_COUNT)
@@ -29,6 +30,15 @@ export function findSubIds(): FoundSubIds {
       missing: `/etc/subuid and /etc/subgid give ${username} no ids (usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${username})`,
     };
   return { ids: { uids, gids, count } };
+}
+
+// undefined if the machine does not know this user, as in a container.
+function nameOfUser(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
 }
 
 // The first entry of a user, who is named or numbered.
