@@ -73,7 +73,7 @@ export const benchmark: Benchmark = {
           what,
           unit: "ms" as const,
           values,
-          ...(what !== PROCESS && { beside: PROCESS }),
+          ...(what !== EXEC && { beside: EXEC }),
           ...(what === FACADE && { targets: [{ of: "ratio" as const, atMost: 1.2 }] }),
         })),
       },

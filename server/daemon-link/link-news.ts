@@ -10,14 +10,31 @@ export interface LinkNews {
 
 const STARTS = ["/processes", "/internal/runs"];
 const MAX_FOLLOWED_MS = 1000;
+const QUIET_MS = 100;
 
 export function withNews(links: DaemonLinks): DaemonLinks & LinkNews {
   const { call: tell, listen: onNews } = createListeners<SandboxId>();
+  const due = new Set<SandboxId>();
+
+  // A caller that has followed something to its end often goes on with the next call at once. Reading the outbox would compete with that
+  // one, too, and the ends of several programs are recorded together.
+  function tellSoon(sandboxId: SandboxId): void {
+    if (due.has(sandboxId)) return;
+    due.add(sandboxId);
+    const tellNow = () => {
+      due.delete(sandboxId);
+      tell(sandboxId);
+    };
+    setTimeout(tellNow, QUIET_MS).unref();
+  }
+
   return {
     ...links,
     async request(sandboxId, request) {
       const response = await links.request(sandboxId, request);
-      if (isStart(request) && response.status < 300) whenQuiet(response, () => tell(sandboxId));
+      if (!isStart(request) || response.status >= 300) return response;
+      if (isFollowed(response)) onceFollowed(response, { ended: () => tellSoon(sandboxId), takesLong: () => tell(sandboxId) });
+      else tell(sandboxId);
       return response;
     },
     async start(sandboxId, start, options) {
@@ -32,15 +49,18 @@ export function withNews(links: DaemonLinks): DaemonLinks & LinkNews {
 // The path may have a query, such as `?encoding=base64`.
 const isStart = ({ method, path }: LinkRequest): boolean => method === "POST" && STARTS.includes(path.split("?", 1)[0]!);
 
-// A caller that follows what it has started usually waits for its end. Reading the outbox meanwhile would compete with its output, so that
-// waits for the end of the response. But something that takes long, or whose caller does not read, is read like any other.
-function whenQuiet({ headers, body }: LinkResponse, callback: () => void): void {
-  if (!headers["content-type"]?.startsWith("text/event-stream")) return callback();
-  const done = () => {
+const isFollowed = ({ headers }: LinkResponse): boolean => headers["content-type"]?.startsWith("text/event-stream") ?? false;
+
+// A caller that follows what it has started usually waits for its end. Reading the outbox meanwhile would compete with its output. But
+// something that takes long, or whose caller does not read, is read like any other.
+function onceFollowed({ body }: LinkResponse, { ended, takesLong }: { ended: () => void; takesLong: () => void }): void {
+  const onClose = () => {
     clearTimeout(timer);
-    body.off("close", done);
-    callback();
+    ended();
   };
-  const timer = setTimeout(done, MAX_FOLLOWED_MS).unref();
-  body.once("close", done);
+  const timer = setTimeout(() => {
+    body.off("close", onClose);
+    takesLong();
+  }, MAX_FOLLOWED_MS).unref();
+  body.once("close", onClose);
 }

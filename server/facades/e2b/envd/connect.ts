@@ -41,9 +41,11 @@ export function beginStream(response: ServerResponse): void {
 // Returns false if the caller has to wait for `drain`.
 export const sendMessage = (response: ServerResponse, message: object): boolean => response.write(frame(0, message));
 
-export function endStream(response: ServerResponse, error?: unknown): void {
+// `last` is a message that is sent with the end, in one write.
+export function endStream(response: ServerResponse, { last, error }: { last?: object; error?: unknown } = {}): void {
   if (!response.headersSent) beginStream(response);
-  response.end(frame(END, error === undefined ? {} : { error: toConnectError(error) }));
+  const end = frame(END, error === undefined ? {} : { error: toConnectError(error) });
+  response.end(last ? Buffer.concat([frame(0, last), end]) : end);
 }
 
 export function sendUnaryError(response: ServerResponse, thrown: unknown): void {

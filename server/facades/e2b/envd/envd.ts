@@ -152,7 +152,7 @@ class SandboxMissing extends Error {
 function replyWithError(error: unknown, path: string, response: ServerResponse): void {
   if (response.headersSent) return void response.destroy();
   if (error instanceof SandboxMissing) return sendJson(response, 502, missingBody(error.sandboxId));
-  if (STREAMS[path]) return endStream(response, error);
+  if (STREAMS[path]) return endStream(response, { error });
   if (UNARY[path]) return sendUnaryError(response, error);
   const body = toE2bError(error);
   sendJson(response, body.code, body);

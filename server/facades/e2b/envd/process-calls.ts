@@ -50,7 +50,7 @@ export async function connectProcess(body: Json, call: StreamCall): Promise<void
   });
   const { timeoutMs, response } = call;
   const endLate = () => {
-    endStream(response, TOO_LATE);
+    endStream(response, { error: TOO_LATE });
     events.body.destroy();
   };
   const timer = timeoutMs === null ? undefined : setTimeout(endLate, timeoutMs);
@@ -68,10 +68,10 @@ async function relayEvents({ body }: LinkResponse, call: StreamCall, output: "pt
     for await (const line of splitLines(body, MAX_LINE_LENGTH)) {
       if (!line.startsWith("data: ")) continue;
       const event = JSON.parse(line.slice("data: ".length)) as ProcessEvent;
+      if (event.type === "end") return endStream(response, { last: { event: { end: endOf(event.process) } } });
       const message = toMessage(event, output);
       if (message && !sendMessage(response, { event: message })) await drained(response);
       if (response.destroyed) return;
-      if (event.type === "end") return endStream(response);
       await admitBytes(line.length);
     }
     throw new Error("the sandbox was paused or is gone");
@@ -84,14 +84,12 @@ async function relayEvents({ body }: LinkResponse, call: StreamCall, output: "pt
   }
 }
 
-function toMessage(event: ProcessEvent, output: "pty" | null): Json | null {
+function toMessage(event: Exclude<ProcessEvent, { type: "end" }>, output: "pty" | null): Json | null {
   switch (event.type) {
     case "start":
       return { start: { pid: event.process.pid } };
     case "output":
       return { data: { [output ?? event.stream]: event.data } };
-    case "end":
-      return { end: endOf(event.process) };
     case "dropped":
       return null;
   }
