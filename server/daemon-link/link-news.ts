@@ -6,6 +6,8 @@ import type { DaemonLinks, LinkRequest, LinkResponse } from "./daemon-links.ts";
 export interface LinkNews {
   // Calls back when a caller of this server has started a process or a run in a sandbox, and when a sandbox that starts has an outbox to read.
   onNews(listener: (sandboxId: SandboxId) => void): Disposable;
+  // Whether something was started in the sandbox that was not called back yet.
+  isNewsDue(sandboxId: SandboxId): boolean;
 }
 
 const STARTS = ["/processes", "/internal/runs"];
@@ -15,17 +17,21 @@ const QUIET_MS = 100;
 export function withNews(links: DaemonLinks): DaemonLinks & LinkNews {
   const { call: tell, listen: onNews } = createListeners<SandboxId>();
   const due = new Set<SandboxId>();
+  const soon = new Set<SandboxId>();
+
+  function tellNow(sandboxId: SandboxId): void {
+    soon.delete(sandboxId);
+    due.delete(sandboxId);
+    tell(sandboxId);
+  }
 
   // A caller that has followed something to its end often goes on with the next call at once. Reading the outbox would compete with that
   // one, too, and the ends of several programs are recorded together.
   function tellSoon(sandboxId: SandboxId): void {
-    if (due.has(sandboxId)) return;
     due.add(sandboxId);
-    const tellNow = () => {
-      due.delete(sandboxId);
-      tell(sandboxId);
-    };
-    setTimeout(tellNow, QUIET_MS).unref();
+    if (soon.has(sandboxId)) return;
+    soon.add(sandboxId);
+    setTimeout(tellNow, QUIET_MS, sandboxId).unref();
   }
 
   return {
@@ -33,8 +39,11 @@ export function withNews(links: DaemonLinks): DaemonLinks & LinkNews {
     async request(sandboxId, request) {
       const response = await links.request(sandboxId, request);
       if (!isStart(request) || response.status >= 300) return response;
-      if (isFollowed(response)) onceFollowed(response, { ended: () => tellSoon(sandboxId), takesLong: () => tell(sandboxId) });
-      else tell(sandboxId);
+      if (!isFollowed(response)) tell(sandboxId);
+      else {
+        due.add(sandboxId);
+        onceFollowed(response, { ended: () => tellSoon(sandboxId), takesLong: () => tellNow(sandboxId) });
+      }
       return response;
     },
     async start(sandboxId, start, options) {
@@ -43,6 +52,7 @@ export function withNews(links: DaemonLinks): DaemonLinks & LinkNews {
       return started;
     },
     onNews,
+    isNewsDue: (sandboxId) => due.has(sandboxId),
   };
 }
 

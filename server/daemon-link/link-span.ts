@@ -1,7 +1,7 @@
 import type { Span } from "../tracing/span.ts";
 import { formatTraceparent } from "../tracing/trace-context.ts";
 
-// What the daemon learns of the trace of a request.
+// Headers that make the daemon's spans part of the request's trace.
 export const traceHeaders = (span: Span | undefined): Record<string, string> => (span ? { traceparent: formatTraceparent(span) } : {});
 
 // Without the query, which holds names of files.

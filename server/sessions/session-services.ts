@@ -131,6 +131,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     requireAdopted: (id) => requireAdopted(store.db, id),
     requireReady: (id) => requireReady(store.db, id),
     snapshotBytes: async (id) => (await findSnapshot(store.db, id))?.bytes ?? null,
+    recordNews: (session, signal) => outbox.recordLast(session, signal),
   });
   const capacity = createCapacity(site, store.engine, { ...deps.capacity, disk });
   const onChange = (session: Session) => {

@@ -54,6 +54,15 @@ test("the end of a command is an event of the session", async () => {
   await expect.poll(ends, { timeout: 10_000 }).toMatchObject([{ data: { sandboxId: box.sandboxId, processStatus: "exited" } }]);
 });
 
+test("the end of a command is an event too if the sandbox is killed right after it", async () => {
+  const short = await wire.create();
+  expect((await short.run("exit 7")).exitCode).toBe(7);
+  expect((await wire.api("DELETE", `/sandboxes/${short.id}`)).status).toBe(204);
+  const { data } = (await berth.api.call("GET", "/api/b2b/events?limit=100")).body as EventList;
+  const own = data.filter(({ data }) => (data as { sandboxId?: string }).sandboxId === short.id).map(({ type }) => type);
+  expect(own).toEqual(["session.created", "process.exited", "session.destroyed"]);
+});
+
 test("the list knows filters that the SDK does not send", async () => {
   const list = async (query: string) =>
     ((await wire.api("GET", `/v2/sandboxes?${query}`)).json as { sandboxID: string }[]).map(({ sandboxID }) => sandboxID);

@@ -24,6 +24,8 @@ export interface OutboxWatch extends AsyncDisposable {
   begin(): Promise<void>;
   // Records what the sandbox has reported so far.
   catchUp(session: PartnerSession): Promise<void>;
+  // The same for a sandbox that is about to be destroyed, if it may have something to report. It has a second, and never rejects.
+  recordLast(session: PartnerSession, signal: AbortSignal): Promise<void>;
 }
 
 export interface OutboxWatchDeps {
@@ -40,6 +42,7 @@ export interface OutboxWatchDeps {
 
 const WAIT_MS = 30 * SECOND;
 const RETRY_MS = 2 * SECOND;
+const LAST_READ_MS = 1 * SECOND;
 // A sandbox that reports without end must not fill the events of its partner, or keep this server busy.
 const REPORTS = { capacity: 1000, fillMs: 500 * SECOND };
 
@@ -86,19 +89,19 @@ export function createOutboxWatch({ store, link, links, stopRun, changes, site, 
   }
 
   // Whether more is to come.
-  async function readOnce(session: PartnerSession, waitMs: number): Promise<boolean> {
-    const { news, open } = await link.read(session.sandboxId, waitMs, signal);
+  async function readOnce(session: PartnerSession, waitMs: number, until = signal): Promise<boolean> {
+    const { news, open } = await link.read(session.sandboxId, waitMs, until);
     if (news.length > 0) {
       const strays = await record(session, news);
       failpoint("outbox.recorded");
       if (news.some(({ about }) => about?.type.startsWith("run."))) failpoint("run.recorded");
-      for (const id of strays) await stopRun(session.sandboxId, id, signal);
+      for (const id of strays) await stopRun(session.sandboxId, id, until);
       const ids = news.map(({ id }) => id);
-      await link.remove(session.sandboxId, ids, signal);
+      await link.remove(session.sandboxId, ids, until);
     }
     const reports = reportsOf(session.sandboxId, REPORTS);
     reports.tokens -= 1 + news.length;
-    if (reports.tokens < 0) await delay(fillTimeMs(-reports.tokens, REPORTS), undefined, { signal });
+    if (reports.tokens < 0) await delay(fillTimeMs(-reports.tokens, REPORTS), undefined, { signal: until });
     return open;
   }
 
@@ -137,6 +140,16 @@ export function createOutboxWatch({ store, link, links, stopRun, changes, site, 
     },
     async catchUp(session) {
       await readOnce(session, 0);
+    },
+    async recordLast(session, until) {
+      const { sandboxId } = session;
+      const hasNews = links.isNewsDue(sandboxId) || due.has(sandboxId) || followed.has(sandboxId);
+      if (!hasNews) return;
+      try {
+        await readOnce(session, 0, AbortSignal.any([until, AbortSignal.timeout(LAST_READ_MS)]));
+      } catch (error) {
+        log.info("outbox.unread", { sessionId: session.id, error: String(error) });
+      }
     },
     async [Symbol.asyncDispose]() {
       closing.abort();

@@ -50,6 +50,8 @@ export interface StepActionsDeps extends StartRequestsDeps {
   requireReady?: (snapshotId: SnapshotId) => Promise<void>;
   // The size of a snapshot; null if it is not known.
   snapshotBytes?: (snapshotId: SnapshotId) => Promise<number | null>;
+  // Records what a sandbox that is about to be destroyed has reported. Never rejects. Absent for callers that record no events.
+  recordNews?: (session: PartnerSession, signal: AbortSignal) => Promise<void>;
   clock: Clock;
   log: Log;
 }
@@ -257,7 +259,10 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
 
     destroying: {
       async act(session, signal) {
-        if (!session.isHibernated) await meter.measureLast(session);
+        if (!session.isHibernated) {
+          await meter.measureLast(session);
+          await deps.recordNews?.(session, signal);
+        }
         await removeSandbox(session, signal);
       },
       done: () => ({ destroyedAtMs: clock.now(), ...NO_TIMES, secrets: null }),

@@ -6,8 +6,8 @@ import type { OnExceeded } from "../processes/usage-watch.ts";
 import { PAIRS_OF_ROOT, USER, type IdScheme, type UserIds } from "../users/user-ids.ts";
 import { openUserNamespace, type UserNamespace } from "../users/user-namespace.ts";
 
-// What the driver may do on this machine, and how it does it. Root maps any ids, mounts disks and limits control groups; an ordinary
-// user does what ordinary-user.ts describes.
+// The driver's rights on this machine, and how it uses them. Root maps any ids, mounts disks and limits control groups;
+// ordinary-user.ts describes what other users can do instead.
 export interface Privileges extends AsyncDisposable {
   // Changes the files of sandboxes.
   readonly files: FileRunner;

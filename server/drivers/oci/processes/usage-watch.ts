@@ -20,7 +20,7 @@ export interface UsageWatchOptions {
   clock?: Clock;
 }
 
-// What the watch did about a sandbox beyond one of its limits.
+// A sandbox was beyond one of its limits, and the watch acted.
 export interface Exceeded {
   limit: "memory" | "disk";
   usedBytes: number;
