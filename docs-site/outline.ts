@@ -8,7 +8,7 @@ export interface Heading {
   anchor: string;
 }
 
-// What search finds: the part of a page below one heading.
+// One result of a search: the part of a page below one heading.
 export interface Section {
   url: string;
   page: string;

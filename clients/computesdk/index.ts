@@ -52,7 +52,7 @@ export function berth(options: BerthProviderOptions): BerthProvider {
         streamCommand: runCommand,
         async getInfo(session) {
           const { sessionId: id, status, createdAt, expiresAt, metadata = {} } = await session.refresh();
-          // What is left of it.
+          // The time that is left.
           const timeout = expiresAt ? Math.max(0, Date.parse(expiresAt) - Date.now()) : 0;
           return { id, provider: NAME, status: STATUS[status], createdAt: new Date(createdAt), timeout, metadata };
         },

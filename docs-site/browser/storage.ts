@@ -1,4 +1,4 @@
-// What the reader chose, kept in this browser. A browser that refuses storage forgets it.
+// Keeps the reader's choices in this browser. If it refuses storage, they last until the next page.
 export function readChoice(name: "theme" | "language"): string | null {
   try {
     return localStorage.getItem(`berth.docs.${name}`);

@@ -7,7 +7,7 @@ import { candidatePage, interviewerPage, newInterviewPage } from "./pages.ts";
 export interface Interview {
   candidate: string;
   minutes: number;
-  // The links. Whoever has one has the role.
+  // Parts of the two links. A link is enough to get its role.
   candidateCode: string;
   watchCode: string;
   session?: Session;
@@ -99,7 +99,7 @@ async function phaseOf(interview: Interview): Promise<Phase> {
   return { name: "running", minutesLeft: Math.ceil((Date.parse(interview.session.expiresAt!) - Date.now()) / 60_000) };
 }
 
-// Runs once, whoever asks first. After a failure, the next request tries again.
+// Runs once, for the first request. After a failure, the next request tries again.
 function end(interview: Interview): Promise<string> {
   return (interview.result ??= saveResult(interview).catch((error: unknown) => {
     interview.result = undefined;

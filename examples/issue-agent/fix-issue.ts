@@ -45,7 +45,7 @@ try {
   await session.destroy();
 }
 
-// Nobody is there to answer questions. So the rules allow what the task needs, and the last one refuses the rest.
+// No person is there to answer questions, so the rules allow what the task needs, and the last one refuses the rest.
 async function letAgentWork({ runs }: Session): Promise<string> {
   const run = await runs.start(`Fix this issue:\n\n${issue}\n\nCheck with \`${TEST_COMMAND}\`. Do not commit.`, {
     permissions: [

@@ -49,7 +49,7 @@ describe("the package that the server hands out", () => {
   });
 
   test("runs the programs of its README", async () => {
-    // What `npm install` does, with ComputeSDK's packages from here instead of a registry.
+    // As `npm install` does, but with ComputeSDK's packages from here instead of a registry.
     const installed = join(project, "node_modules/@berth/computesdk");
     mkdirSync(installed, { recursive: true });
     writeFileSync(join(project, "package.tgz"), await (await fetch(`${server.url}/clients/berth-computesdk.tgz`)).bytes());

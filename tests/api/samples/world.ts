@@ -7,7 +7,7 @@ import { daemonRuntime } from "../../support/runtime.ts";
 import { startBerth } from "../../support/servers/berth.ts";
 import { runCliForJsonHere } from "../../support/servers/cli.ts";
 
-// What samples of the documentation need: a server with the templates that they name, an agent, and a repository.
+// The surroundings that samples of the documentation expect: a server with the templates that they name, an agent, and a repository.
 export interface World extends AsyncDisposable {
   url: string;
   folder: string;

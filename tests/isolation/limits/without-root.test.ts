@@ -7,7 +7,7 @@ import { openSandboxes, missing, type Sandbox, type Sandboxes } from "../sandbox
 
 const MiB = 1024 * 1024;
 
-// What differs from sandboxes of root: who owns the files, and who limits processes, memory and disk. BERTH_TEST_WITHOUT_ROOT runs all
+// Only the differences from sandboxes of root: who owns the files, and who limits processes, memory and disk. BERTH_TEST_WITHOUT_ROOT runs all
 // other tests of tests/isolation on these sandboxes.
 for (const form of ["sub-ids", "one-id"] satisfies UserForm[]) {
   describeWith([...missing, missingUserDriver(form)], `sandboxes without root, ${form}`, () => {

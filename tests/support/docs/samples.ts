@@ -8,7 +8,7 @@ export interface Sample {
   document: string;
   language: string;
   text: string;
-  // What the document says between the previous block and this one.
+  // The text between the previous block and this one.
   before: string;
 }
 
