@@ -10,7 +10,7 @@ export const DAEMON_SOCKET = "daemon.sock";
 // BERTH_TOKEN_HASH, so that no program in the sandbox can learn the token.
 export const TOKEN_HEADER = "x-berth-token";
 
-// Process 1 of a sandbox is `/bin/sh {runtime}/init.sh`, which starts `bin/node daemon.cjs`, reaps orphans and forwards
+// Process 1 of a sandbox is `{runtime}/lib/sh {runtime}/init.sh`, which starts `bin/node daemon.cjs`, reaps orphans and forwards
 // SIGTERM. Where the daemon is not process 1 (process driver, an engine with its own init), it can be started directly.
 
 // GET /health
@@ -115,6 +115,9 @@ export interface ExpectedPort {
   label: string | null;
 }
 
+// The settings of the workspace's editor that the repository chooses, by their names. Those of a person take precedence.
+export type RepositorySettings = Record<string, string | number | boolean>;
+
 // `expected` is absent if the repository names none.
 export interface PortList {
   ports: ListeningPort[];
@@ -182,12 +185,13 @@ export type TerminalFromClient =
 // WebSocket /events: reports changes in the sandbox to open browsers. One JSON message per frame.
 export type SandboxEvent =
   // The complete state. Sent after connecting, and again when events may have been lost: reload everything.
-  | ({ type: "hello"; terminals: Terminal[]; agent: AgentState } & PortList)
+  | ({ type: "hello"; terminals: Terminal[]; agent: AgentState; settings?: RepositorySettings } & PortList)
   // Paths that were created, changed or deleted, coalesced over about 50 ms. `overflow`: there are more changes than the
   // list has; reload everything.
   | { type: "files"; changes: FileChange[]; overflow: boolean }
   | { type: "terminals"; terminals: Terminal[] }
   | ({ type: "ports" } & PortList)
+  | { type: "settings"; settings: RepositorySettings }
   | { type: "agent"; agent: AgentState };
 
 export interface FileChange {

@@ -104,6 +104,7 @@ export const ERRORS = {
     message: "The sandbox engine is refusing requests",
     retryAfterSeconds: 5,
   },
+  image_fetching: { status: 503, retryable: true, message: "The image of the template is being fetched", retryAfterSeconds: 5 },
   unavailable: { status: 503, retryable: true, message: "The service is shutting down", retryAfterSeconds: 1 },
   session_resuming: {
     status: 503,
@@ -152,6 +153,11 @@ export const ERRORS = {
     message: "maxTurns and maxTokens only work with the server's model, and this agent uses another one; start the run without them",
   },
   agent_conversation_full: { status: 409, retryable: false, message: "This conversation is too long; start a new one" },
+  shell_unavailable: {
+    status: 409,
+    retryable: false,
+    message: "This sandbox's image has no shell; use a list with a program and its arguments, or an image with a shell",
+  },
   git_no_repository: { status: 409, retryable: false, message: "There is no Git repository in this workspace; initialize or clone one" },
   git_unavailable: { status: 409, retryable: false, message: "Git is not installed in this sandbox" },
   git_blocked: { status: 409, retryable: false, message: "Changes in files would be lost. Commit or discard them first" },

@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
+import { carryPrograms, type CarriedPrograms } from "./build-libraries.ts";
 import { build, type BuildOptions, type PluginBuild } from "esbuild";
 
 const OUT = join(import.meta.dirname, "dist");
@@ -22,25 +23,27 @@ const require = createRequire(import.meta.url);
 
 // Builds daemon/dist, which sandboxes see read-only at /opt/berth:
 //   bin/node      the Node that runs the daemon       *.cjs         the daemon and its lazily loaded parts
-//   bin/goose …   the installed agents                node_modules  the native part of the terminal
-//   languages/    the language servers
+//   bin/goose …   the installed agents                node_modules  native parts: terminals, starting programs
+//   lib/, cache   the libraries of these programs, so that they need none of the image (build-libraries.ts)
+//   languages/    the language servers                host/         the same programs, for daemons that run outside of sandboxes
 //   init.sh       process 1 of a sandbox              bashrc        read by every terminal
-//   daemon.blob   the heap from which the daemon starts
+//   lib/sh        the shell that runs init.sh         daemon.blob   the heap from which the daemon starts
 // The build goes to a temporary folder, and each file is then renamed into place: sandboxes may be running from dist and
 // must never see a partial file.
 export async function buildDaemon(out = OUT): Promise<void> {
   const next = `${out}.${process.pid}`;
   rmSync(next, { recursive: true, force: true });
-  mkdirSync(join(next, "bin"), { recursive: true });
+  for (const name of ["bin", "host"]) mkdirSync(join(next, name), { recursive: true });
   await bundle(next);
   for (const path of ["init.sh", "terminals/bashrc"]) copyFileSync(source(path), join(next, basename(path)));
-  place(nodeBinary(), join(next, "bin/node"));
+  const programs = new Map([["node", nodeBinary()], ...agentBinaries()]);
+  for (const [name, program] of programs) place(program, join(next, "host", name));
   makeSnapshot(next);
-  for (const [name, program] of agentBinaries()) place(program, join(next, "bin", name));
-  placeTerminalPackage(join(next, "node_modules/@lydell"));
+  const addons = [placeTerminalPackage(join(next, "node_modules/@lydell")), ...placeSpawnPackage(join(next, "node_modules"))];
+  placePrograms(next, { programs, addons, previous: out });
   placeLanguageServers(join(next, "languages"));
   for (const entry of readdirSync(next, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
+    if (entry.isDirectory()) continue;
     const built = join(entry.parentPath, entry.name);
     const target = join(out, relative(next, built));
     mkdirSync(dirname(target), { recursive: true });
@@ -69,6 +72,7 @@ async function bundle(folder: string): Promise<void> {
       daemon: source("main.ts"),
       agent: source("agent/agent.ts"),
       archive: source("files/archive.ts"),
+      "build-image": source("builds/build-image.ts"),
       languages: source("languages/languages.ts"),
       "run-setup": source("setup/runner/run-setup.ts"),
       "search-builtin": source("search/search-builtin.ts"),
@@ -114,7 +118,7 @@ function makeSnapshot(folder: string): void {
   writeFileSync(config, JSON.stringify({ builder: join(folder, "daemon.cjs"), withoutCodeCache: true }));
   try {
     const args = [...snapshotFlags(), "--snapshot-blob", join(folder, "daemon.blob"), "--build-snapshot-config", config];
-    execFileSync(join(folder, "bin/node"), args, { stdio: ["ignore", "inherit", "inherit"], env: { PATH: process.env.PATH } });
+    execFileSync(join(folder, "host/node"), args, { stdio: ["ignore", "inherit", "inherit"], env: { PATH: process.env.PATH } });
   } finally {
     rmSync(config);
   }
@@ -157,11 +161,31 @@ export function agentBinaries(): Map<string, string> {
   return found;
 }
 
-function placeTerminalPackage(folder: string): void {
+function placePrograms(folder: string, options: CarriedPrograms): void {
+  const { reason } = carryPrograms(folder, options);
+  if (reason === undefined) return;
+  console.warn(`Sandboxes need an image with glibc, libstdc++ and a shell, because ${reason}.`);
+  for (const [name, program] of options.programs) place(program, join(folder, "bin", name));
+}
+
+// Returns the path of its native part.
+function placeTerminalPackage(folder: string): string {
   const name = `node-pty-${process.platform}-${process.arch}`;
   const found = resolvePackage(`@lydell/${name}`);
   if (!found) throw new Error(`@lydell/${name} is not installed`);
   cpSync(found, join(folder, name), { recursive: true, dereference: true });
+  return join(folder, name, "pty.node");
+}
+
+// Returns the path of its native part. Without it the daemon starts programs with Node's `spawn`, which takes longer.
+function placeSpawnPackage(folder: string): string[] {
+  const name = `@koromix/koffi-${process.platform}-${process.arch}`;
+  const found = resolvePackage(name);
+  if (!found) return [];
+  const file = `${process.platform}_${process.arch}/koffi.node`;
+  mkdirSync(dirname(join(folder, name, file)), { recursive: true });
+  for (const path of [file, "package.json"]) place(join(found, path), join(folder, name, path));
+  return [join(folder, name, file)];
 }
 
 // The native compiler of TypeScript contains its language server. Pyright needs no package besides its own files.

@@ -47,6 +47,7 @@ import { searchRoutes } from "./search/search.ts";
 import { createSshRoutes } from "./ssh/routes.ts";
 import { openSetupFiles } from "./setup/setup-files.ts";
 import { createSetup } from "./setup/setup.ts";
+import { watchSettings } from "./setup/settings-watch.ts";
 import { createTerminals } from "./terminals/terminals.ts";
 import { togetherRoutes } from "./together/together.ts";
 import { trashRoutes } from "./trash/trash.ts";
@@ -109,15 +110,18 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     hiddenPids: () => agent.pids(),
     onChange: (list) => events.send({ type: "ports", ...list }),
   });
+  const settings = watchSettings(setupFiles, (chosen) => events.send({ type: "settings", settings: chosen }));
   const watcher = createFileWatcher(workspace.root, (event) => events.send(event));
   const events: Events = createEvents({
-    hello: () => ({ type: "hello", terminals: terminals.list(), ...ports.last, agent: agent.state }),
+    hello: () => ({ type: "hello", terminals: terminals.list(), ...ports.last, agent: agent.state, settings: setupFiles.readSettings() }),
     onFirstListener() {
       ports.start();
+      settings.start();
       watcher.start();
     },
     onLastListenerGone() {
       ports.stop();
+      settings.stop();
       watcher.stop();
     },
   });

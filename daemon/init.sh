@@ -3,6 +3,17 @@
 # do that, but a shell's `wait` does. This script forwards signals to the daemon and exits with the daemon's exit code.
 trap 'kill -TERM "$daemon" 2>/dev/null' TERM INT HUP
 here=${0%/*}
+# The programs in bin/ name a loader in /opt/berth. Elsewhere there is none, as in a daemon outside of a sandbox.
+programs=$here/bin
+[ "$here" = /opt/berth ] || programs=$here/host
+
+# The image may have a PATH of its own. Our programs come after those of the image.
+case ":${PATH:=/usr/local/bin:/usr/bin:/bin}:" in *":$programs:"*) ;; *) PATH=$PATH:$programs ;; esac
+export PATH
+
+# The image's options of Node are for its own programs. The daemon passes them on.
+[ -z "${NODE_OPTIONS-}" ] || export BERTH_NODE_OPTIONS="$NODE_OPTIONS"
+unset NODE_OPTIONS
 
 # V8 accepts a snapshot only with the flags with which build.ts has made it. Without rehashing, the hashes of strings are the same
 # in all sandboxes, so that a program in a sandbox could slow down this sandbox's daemon, but no other. The compilers cost more memory
@@ -11,7 +22,7 @@ flags="--no-rehash-snapshot --no-opt --no-maglev --no-sparkplug --max-semi-space
 
 # Starts the daemon with options of Node, and sets `code` when it has ended.
 run() {
-  "$here/bin/node" "$@" "$here/daemon.cjs" &
+  "$programs/node" "$@" "$here/daemon.cjs" &
   daemon=$!
   wait "$daemon"
   code=$?

@@ -9,7 +9,7 @@ const ownPidNamespace = ["unshare", "--pid", "--fork", "--kill-child", "--mount-
 describeWith(machine.ownPidNamespace(), "the first process of a sandbox", () => {
   test.each([
     ["init.sh", ["/bin/sh", "{runtime}/init.sh"]],
-    ["the daemon, which replaces itself with init.sh", ["{runtime}/bin/node", "{runtime}/daemon.cjs"]],
+    ["the daemon, which replaces itself with init.sh", ["{runtime}/host/node", "{runtime}/daemon.cjs"]],
   ])("reaps 1000 orphans: %s", async (_name, command) => {
     await using daemon = await startTestDaemon({}, [...ownPidNamespace, ...command]);
     const exec = async (script: string) => (await daemon.fetch("/exec?format=text", { method: "POST", body: { command: script } })).text;
@@ -33,6 +33,15 @@ describeWith(machine.ownPidNamespace(), "the first process of a sandbox", () => 
     expect(await commandLine("{runtime}")).toContain("daemon.blob");
     using foreign = await runtimeWithForeignSnapshot();
     expect(await commandLine(foreign.folder)).not.toContain("daemon.blob");
+  });
+
+  test("adds our programs to the PATH of the image, after its own, and leaves options of Node to the image's programs", async () => {
+    // Node would refuse these options.
+    const env = { PATH: "/image/bin:/usr/bin:/bin", NODE_OPTIONS: "--no-such-option" };
+    await using daemon = await startTestDaemon(env, [...ownPidNamespace, "/bin/sh", "{runtime}/init.sh"]);
+    const { text } = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "echo $NODE_OPTIONS $PATH" } });
+    expect(text).toMatch(/^--no-such-option \/image\/bin:\/usr\/bin:\/bin:\/.*\/host\n$/);
+    await daemon.stop("SIGKILL");
   });
 
   test("forwards SIGTERM and exits promptly", async () => {

@@ -17,9 +17,14 @@ if (startupSnapshot.isBuildingSnapshot()) {
   // Node cannot reap orphans as process 1, but a shell can (init.sh). Drivers start init.sh directly, because replacing the
   // process here costs a second start of Node.
   if (process.pid === 1 && process.execve)
-    process.execve("/bin/sh", ["sh", join(import.meta.dirname, "init.sh")], definedOnly(process.env));
+    process.execve(shellOfInit(), ["sh", join(import.meta.dirname, "init.sh")], definedOnly(process.env));
   reduceMemory();
   start();
+}
+
+// Ours finds its libraries only in a sandbox (build-libraries.ts).
+function shellOfInit(): string {
+  return import.meta.dirname === "/opt/berth" ? "/opt/berth/lib/sh" : "/bin/sh";
 }
 
 function start(): void {

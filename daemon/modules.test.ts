@@ -13,7 +13,7 @@ const MODULES_OF_DAEMON = 42;
 test("a daemon that has started has loaded no more of Node's modules than it did", async () => {
   const folder = mkdtempSync(join(tmpdir(), "berth-modules-"));
   const file = join(folder, "modules.json");
-  const command = ["{runtime}/bin/node", "--require", join(import.meta.dirname, "testing/report-modules.cjs"), "{runtime}/daemon.cjs"];
+  const command = ["{runtime}/host/node", "--require", join(import.meta.dirname, "testing/report-modules.cjs"), "{runtime}/daemon.cjs"];
   await using daemon = await startTestDaemon({ BERTH_MODULES_FILE: file }, command);
   await daemon.fetch("/health");
   process.kill(daemon.pid, "SIGUSR2");
@@ -21,7 +21,7 @@ test("a daemon that has started has loaded no more of Node's modules than it did
   const loaded = JSON.parse(readFileSync(file, "utf8")) as string[];
   // An empty program of the same Node, which the daemon cannot influence.
   const script = `process.stdout.write(String(process.moduleLoadList.filter((name) => name.startsWith("NativeModule ")).length))`;
-  const ofNode = Number(execFileSync(join(await daemonRuntime(), "bin/node"), ["--eval", script], { encoding: "utf8" }));
+  const ofNode = Number(execFileSync(join(await daemonRuntime(), "host/node"), ["--eval", script], { encoding: "utf8" }));
   rmSync(folder, { recursive: true });
   const count = loaded.length - ofNode;
   if (count > MODULES_OF_DAEMON) throw new Error(`${count} modules instead of ${MODULES_OF_DAEMON}; loaded: ${loaded.join(", ")}`);

@@ -15,6 +15,9 @@ const SERVE_TOOLS = {
   runc: "runc",
   rg: "ripgrep",
   git: "git",
+  // Fetch and unpack the images of templates.
+  skopeo: "skopeo",
+  umoci: "umoci",
   // Gives each sandbox of an ordinary user its own user id. Root needs no help.
   ...(process.getuid?.() === 0 ? {} : { newuidmap: "uidmap" }),
 };
@@ -22,8 +25,13 @@ const TEST_TOOLS = {
   ...SERVE_TOOLS,
   "chromium-headless-shell": "chromium-headless-shell",
   curl: "curl",
+  buildah: "buildah",
+  // The package `busybox` has the same command, with libraries.
+  "/usr/share/doc/busybox-static": "busybox-static",
+  "docker-registry": "docker-registry",
   dockerd: "docker.io",
   jq: "jq",
+  [`/lib/ld-musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`]: "musl",
   newuidmap: "uidmap",
   openssl: "openssl",
   python3: "python3",

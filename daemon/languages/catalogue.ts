@@ -96,7 +96,7 @@ function bundledServer(language: string, folder: string): NamedServer | undefine
   // Our own Node runs it, because the sandbox may have none.
   const script = join(folder, "pyright/pyright-langserver.js");
   if (language !== "python" || !existsSync(script)) return undefined;
-  return { name: "Pyright", command: join(folder, "../bin/node"), args: [script, "--stdio"] };
+  return { name: "Pyright", command: process.execPath, args: [script, "--stdio"] };
 }
 
 function defaultSettings(language: string, workspace: string): Record<string, unknown> {

@@ -5,7 +5,7 @@ import type { ExecEvent } from "@berth/contract/daemon.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 let daemon: TestDaemon;
-beforeAll(async () => void (daemon = await startTestDaemon()));
+beforeAll(async () => void (daemon = await startTestDaemon({ FRUIT: "of the image", TREE: "of the image" })));
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 const lines = (text: string): ExecEvent[] =>
@@ -38,11 +38,12 @@ describe("exec", () => {
     expect(outputOf(await exec({ command: ["printf", "%s", "$HOME; ls"] }))).toBe("$HOME; ls");
   });
 
-  test("passes the session's environment to the command, without the daemon's variables", async () => {
+  test("passes the session's environment to the command above that of the image, without the daemon's variables", async () => {
     await daemon.fetch("/internal/start", { method: "POST", body: { env: { FRUIT: "fig" }, agent: null, autoStartAgent: false } });
     const env = outputOf(await exec({ command: "env", env: { MORE: "yes" } }));
     expect(env).toContain("FRUIT=fig\n");
     expect(env).toContain("MORE=yes\n");
+    expect(env).toContain("TREE=of the image\n");
     expect(env).not.toContain("BERTH_");
   });
 

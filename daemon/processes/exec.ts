@@ -10,7 +10,8 @@ import type { Call, Route } from "../http/route.ts";
 import { afterRunningTime } from "../io/running-time.ts";
 import type { Environment } from "../programs/environment.ts";
 import { parseProgram } from "../programs/parse-program.ts";
-import { killProgram, onceOver, type Program, startFailure, startProgram, startWithoutInput } from "../programs/program.ts";
+import { killProgram, onceOver, type Program, startProgram, startWithoutInput } from "../programs/program.ts";
+import { startFailure } from "../programs/shell.ts";
 
 type EndEvent = Extract<ExecEvent, { type: "exit" | "error" }>;
 

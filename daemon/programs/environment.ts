@@ -4,6 +4,7 @@ import { EGRESS_PORT } from "../egress/egress-forwarder.ts";
 import { isStringArray, isStringRecord } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
 import { parseRule } from "./permission-rule.ts";
+import { findBestShell } from "./shell.ts";
 
 // The session's settings from the server, and the environment variables of every program that the daemon starts. The
 // daemon's own variables (BERTH_*) are not passed on.
@@ -33,6 +34,7 @@ export function createEnvironment({ base, workspace, home, proxyUrl, setupEnv }:
   let started = false;
   let user: string | undefined;
   let request: StartRequest = { env: {}, agent: null, autoStartAgent: false };
+  const image = imageVariables(base);
 
   return {
     get started() {
@@ -47,8 +49,8 @@ export function createEnvironment({ base, workspace, home, proxyUrl, setupEnv }:
     },
     mcpServers: () =>
       (request.mcpServers ?? []).map((server) => ("url" in server ? { ...server, url: rewriteProxyUrl(server.url, proxyUrl()) } : server)),
-    forAgent: (agent) => ({ ...setupEnv(), ...defaults(), ...agent.env, ...session() }),
-    forChild: (extra = {}) => ({ ...setupEnv(), ...defaults(), ...session(), ...extra }),
+    forAgent: (agent) => ({ ...image, ...setupEnv(), ...defaults(), ...agent.env, ...session() }),
+    forChild: (extra = {}) => ({ ...image, ...setupEnv(), ...defaults(), ...session(), ...extra }),
   };
 
   function session(): Record<string, string> {
@@ -64,9 +66,9 @@ export function createEnvironment({ base, workspace, home, proxyUrl, setupEnv }:
     return {
       PATH: base.PATH ?? "/usr/local/bin:/usr/bin:/bin",
       HOME: home,
-      LANG: base.LANG ?? "C.UTF-8",
+      LANG: image.LANG ?? "C.UTF-8",
       USER: (user ??= userName()),
-      SHELL: "/bin/bash",
+      SHELL: findBestShell() ?? "/bin/sh",
       ...(base.TZ === undefined ? {} : { TZ: base.TZ }),
       ...proxyVariables(proxyUrl()),
       // On some engines the workspace belongs to another user id, and git would refuse to work in it.
@@ -74,6 +76,23 @@ export function createEnvironment({ base, workspace, home, proxyUrl, setupEnv }:
     };
   }
 }
+
+// The variables of the sandbox's image (`ENV`), which all programs get below everything else. On oci the driver sends them apart from the
+// daemon's own, because some of them, such as NODE_OPTIONS, would change it. Engines start process 1 with them, and init.sh takes that one away.
+function imageVariables(base: NodeJS.ProcessEnv): Record<string, string> {
+  const env: unknown = base.BERTH_IMAGE_ENV === undefined ? withoutOwn(base) : JSON.parse(base.BERTH_IMAGE_ENV);
+  return isStringRecord(env) ? env : {};
+}
+
+function withoutOwn(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { BERTH_NODE_OPTIONS: options } = base;
+  const others = Object.entries(base).filter(([name]) => !OF_THE_DAEMON.test(name));
+  return { ...Object.fromEntries(others), ...(options !== undefined && { NODE_OPTIONS: options }) };
+}
+
+// The settings of the daemon, the libraries that drivers clear for it, and variables of the engine and of the shell that starts it. TMPDIR is that of the daemon itself where
+// it is a plain process.
+const OF_THE_DAEMON = /^(BERTH_.*|KUBERNETES_.*|HOSTNAME|TMPDIR|LD_LIBRARY_PATH|LD_PRELOAD|PWD|OLDPWD|SHLVL|_)$/;
 
 // Settings of git as environment variables: above the files of the system and the user, and not in the repository.
 function gitVariables(config: [key: string, value: string][]): Record<string, string> {

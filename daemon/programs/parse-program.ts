@@ -1,5 +1,6 @@
 import { isStringArray, isStringRecord } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
+import { inShell } from "./shell.ts";
 
 // A command that a caller wants to run.
 export interface WantedProgram {
@@ -22,7 +23,7 @@ export function parseProgram({ command, cwd = "", env = {}, timeoutMs = null }: 
   if (!isStringRecord(env) || Object.entries(env).some((pair) => pair.join("").includes("\0")))
     throw badRequest("env must contain only strings");
   if (timeoutMs !== null && !isTimeout(timeoutMs)) throw badRequest(`timeoutMs must be an integer from 1 to ${MAX_TIMEOUT_MS}`);
-  const words = typeof command === "string" ? ["/bin/sh", "-c", command] : given;
+  const words = typeof command === "string" ? inShell(command) : given;
   return { command: command as string | string[], words, cwd, env, timeoutMs };
 }
 

@@ -1,12 +1,12 @@
-import type { ChildProcessByStdio } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
-import { childProcess } from "./child-process.ts";
+import type { Writable } from "node:stream";
 import { preferForOomKill } from "./oom-score.ts";
 import { signalGroup, stopGroup } from "./process-group.ts";
+import type { Spawned } from "./spawn/child.ts";
+import { spawn } from "./spawn/spawn.ts";
 
 // A program that the daemon has started. It leads a process group, so that ending it also ends everything it started.
-export type Program = ChildProcessByStdio<Writable | null, Readable, Readable>;
-export type ProgramWithInput = ChildProcessByStdio<Writable, Readable, Readable>;
+export type Program = Spawned;
+export type ProgramWithInput = Program & { readonly stdin: Writable };
 
 interface ProgramOptions {
   cwd: string;
@@ -16,8 +16,8 @@ interface ProgramOptions {
 const running = new Set<Program>();
 process.on("exit", () => running.forEach(killProgram));
 
-export function startProgram([file = "", ...args]: string[], options: ProgramOptions): ProgramWithInput {
-  const program = childProcess().spawn(file, args, { ...options, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+export function startProgram(words: string[], options: ProgramOptions): ProgramWithInput {
+  const program = spawn(words, { ...options, stdin: "pipe" }) as ProgramWithInput;
   // It may end before it has read its input.
   program.stdin.on("error", () => {});
   note(program);
@@ -25,8 +25,8 @@ export function startProgram([file = "", ...args]: string[], options: ProgramOpt
 }
 
 // Its input is /dev/null, which costs less than a pipe, and programs such as `rg` read a pipe in place of the files.
-export function startWithoutInput([file = "", ...args]: string[], options: ProgramOptions): Program {
-  const program = childProcess().spawn(file, args, { ...options, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+export function startWithoutInput(words: string[], options: ProgramOptions): Program {
+  const program = spawn(words, { ...options, stdin: "ignore" });
   note(program);
   return program;
 }
@@ -82,11 +82,4 @@ export function onceOver(program: Program, callback: () => void): void {
     program.stderr.on("data", note);
     program.once("close", over);
   });
-}
-
-// Why a program could not be started, for people.
-export function startFailure(error: Error & { code?: string; path?: string }): string {
-  if (error.code === "ENOENT") return `Command not found: ${error.path ?? ""}`;
-  if (error.code === "EACCES") return `Permission denied: ${error.path ?? ""}`;
-  return `The command could not be started (${error.code ?? error.message})`;
 }

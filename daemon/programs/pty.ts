@@ -1,5 +1,4 @@
-import { constants } from "node:os";
-import { join } from "node:path";
+import { requireNative, resolveNative } from "./native-package.ts";
 import { preferForOomKill } from "./oom-score.ts";
 import { signalGroup, stopGroup } from "./process-group.ts";
 import { createPtyInput } from "./pty-input.ts";
@@ -130,18 +129,11 @@ export function openPty({ command, cwd, cols, rows, env, onOutput, onExit }: Pty
   };
 }
 
-// Loads the native package, and the Node modules for it, with the first terminal. Packages are resolved from this folder or,
-// in the bundle, from the runtime folder.
 function loadNative(): Native {
-  const { createRequire } = process.getBuiltinModule("node:module");
-  const requirePackage = createRequire(join(import.meta.dirname, "daemon.cjs"));
   const name = `@lydell/node-pty-${process.platform}-${process.arch}`;
-  if (process.platform === "darwin") helperPath = requirePackage.resolve(`${name}/spawn-helper`);
-  return requirePackage(`${name}/pty.node`) as Native;
+  if (process.platform === "darwin") helperPath = resolveNative(`${name}/spawn-helper`);
+  return requireNative(`${name}/pty.node`) as Native;
 }
-
-export const signalName = (wanted: number): string =>
-  Object.entries(constants.signals).find(([, signal]) => signal === wanted)?.[0] ?? String(wanted);
 
 // Of a terminal, in characters.
 export const isSize = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1000;

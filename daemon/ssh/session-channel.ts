@@ -25,7 +25,9 @@ export interface SessionDeps {
   wasPaused: () => boolean;
 }
 
-interface Program extends Pick<RunningOptions, "words" | "cwd"> {
+interface Program extends Pick<RunningOptions, "cwd"> {
+  // Throws if the image has no shell.
+  words: () => string[];
   title: string;
 }
 
@@ -66,9 +68,9 @@ export function serveSession(session: Session, deps: SessionDeps): void {
     running.signal(`SIG${name}` as NodeJS.Signals);
     accept?.();
   });
-  session.on("shell", (accept) => start(accept(), { words: pty ? loginShell() : commandShell(null), cwd: workspace, title: "ssh" }));
+  session.on("shell", (accept) => start(accept(), { words: pty ? loginShell : () => commandShell(null), cwd: workspace, title: "ssh" }));
   session.on("exec", (accept, _reject, { command }) =>
-    start(accept(), { words: commandShell(command), cwd: home, title: `ssh: ${command}` }),
+    start(accept(), { words: () => commandShell(command), cwd: home, title: `ssh: ${command}` }),
   );
   session.on("subsystem", (accept, reject, { name }) => {
     if (name !== "sftp") return reject();
@@ -104,7 +106,7 @@ export function serveSession(session: Session, deps: SessionDeps): void {
     transport.once("close", close);
 
     const started = await startRunning({
-      words,
+      words: words(),
       cwd,
       env: environment.forChild({ ...SSH_VARIABLES, ...variables }),
       pty,

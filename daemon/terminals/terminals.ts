@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { CLOSE, type Terminal } from "@berth/contract/daemon.ts";
-import { AppError } from "@berth/contract/errors.ts";
+import { AppError, isAppError } from "@berth/contract/errors.ts";
 import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { isStringArray, readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
@@ -59,6 +59,8 @@ interface Entry {
 
 const MAX_TERMINALS = 32;
 const SCROLLBACK_BYTES = 1024 * 1024;
+// The limit of WebSocket is 123 bytes.
+const MAX_REASON = 120;
 const SAVE_EVERY_MS = 20_000;
 // Resets the alternate screen, mouse and paste modes that a killed program may have left on.
 const RESET_MODES = "\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[0m";
@@ -124,7 +126,8 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
             if (!entry) return socket.close(CLOSE.terminalGone, "There is no such terminal");
             const from = offset !== null && /^\d{1,15}$/.test(offset) ? Number(offset) : null;
             if (isViewer(call.request)) return entry.live.attachViewer(socket, from);
-            if (!tryStart(entry.live)) return socket.close(1013, "The sandbox has reached its limit of processes");
+            const failure = tryStart(entry.live);
+            if (failure) return socket.close(1013, failure.message.slice(0, MAX_REASON));
             entry.live.attach(socket, from);
           });
         },
@@ -137,9 +140,9 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
   }
 
   async function create(body: Record<string, unknown>, env?: Record<string, string>): Promise<Terminal> {
-    const { cols = 80, rows = 24, command = loginShell(), cwd = "", title = nextTitle() } = body;
+    const { cols = 80, rows = 24, command = null, cwd = "", title = nextTitle() } = body;
     if (!isSize(cols) || !isSize(rows)) throw badRequest("cols and rows must be integers from 1 to 1000");
-    if (!isStringArray(command) || !command[0] || command.join("").includes("\0")) throw badRequest("command must be an array of strings");
+    if (command !== null && !isCommand(command)) throw badRequest("command must be an array of strings");
     if (typeof cwd !== "string") throw badRequest("cwd must be a string");
     if (typeof title !== "string" || title.length > 200) throw badRequest("title must be a string of at most 200 characters");
     const start = await workspace.folderPath(cwd);
@@ -152,9 +155,10 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
       command,
       env,
     );
-    if (!tryStart(live)) {
+    const failure = tryStart(live);
+    if (failure) {
       entries.delete(id);
-      throw new AppError("busy", { message: "The sandbox has reached its limit of processes" });
+      throw failure;
     }
     onChange(list());
     return live.describe();
@@ -170,13 +174,14 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     onChange(list());
   }
 
-  function tryStart(live: LiveTerminal): boolean {
+  function tryStart(live: LiveTerminal): AppError | null {
     try {
       live.start();
-      return true;
+      return null;
     } catch (error) {
+      if (isAppError(error)) return error;
       console.error("A terminal could not be started:", error);
-      return false;
+      return new AppError("busy", { message: "The sandbox has reached its limit of processes" });
     }
   }
 
@@ -185,16 +190,21 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     const ring = createRing(SCROLLBACK_BYTES, head.offset - output.length);
     ring.write(output);
     if (!head.exit) ring.write(STOPPED_NOTE);
-    add({ ...head, cwd: existsSync(head.cwd) ? head.cwd : workspace.root }, ring, loginShell());
+    add({ ...head, cwd: existsSync(head.cwd) ? head.cwd : workspace.root }, ring, null);
   }
 
-  function add(head: Omit<SavedTerminal["head"], "offset" | "program">, ring: Ring, command: string[], env = {}): LiveTerminal {
+  // Without a command, it is a shell.
+  function add(head: Omit<SavedTerminal["head"], "offset" | "program">, ring: Ring, command: string[] | null, env = {}): LiveTerminal {
     const ended = Promise.withResolvers<number | null>();
     const live = createTerminal({
       ...head,
       ring,
       spawn: (options) =>
-        openPty({ ...options, command, env: environment.forChild({ ...env, TERM: "xterm-256color", COLORTERM: "truecolor" }) }),
+        openPty({
+          ...options,
+          command: command ?? loginShell(),
+          env: environment.forChild({ ...env, TERM: "xterm-256color", COLORTERM: "truecolor" }),
+        }),
       onExit() {
         ended.resolve(live.describe().exit?.code ?? null);
         onChange(list());
@@ -224,3 +234,5 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     return `Terminal ${next}`;
   }
 }
+
+const isCommand = (value: unknown): value is string[] => isStringArray(value) && Boolean(value[0]) && !value.join("").includes("\0");

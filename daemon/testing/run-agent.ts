@@ -9,8 +9,8 @@ import { findProcess } from "./processes.ts";
 import { startTestDaemon, type TestDaemon } from "./test-daemon.ts";
 
 // A daemon with a real agent and a scripted model. The tests of a suite share them and run in order, because some agents take seconds
-// to start.
-export function runAgent(agent: TestAgent) {
+// to start. `modelPath` is where the model is: below `/model/` is a relay of the server, whose requests the daemon sees.
+export function runAgent(agent: TestAgent, { modelPath = "/v1" } = {}) {
   let daemon: TestDaemon;
   let model: ModelServer;
   beforeAll(async () => {
@@ -41,7 +41,7 @@ export function runAgent(agent: TestAgent) {
       extra = {},
       autoStartAgent = true,
     }: { extra?: Record<string, string>; autoStartAgent?: boolean } = {}): Promise<void> {
-      const env = { OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_API_KEY: "sk-x", OPENAI_MODEL: "scripted", ...extra };
+      const env = { OPENAI_BASE_URL: `${model.url}${modelPath}`, OPENAI_API_KEY: "sk-x", OPENAI_MODEL: "scripted", ...extra };
       await startSession(daemon, { env, agent: withModelSettings(agent.spec, env), autoStartAgent });
     },
     pidOf: () => findProcess({ program: agent.name, home: daemon.home }),

@@ -61,7 +61,7 @@ export interface AnyReply {
 const TOKEN = "test-token";
 
 // The command with which init.sh starts the daemon.
-const COMMAND = ["{runtime}/bin/node", ...snapshotFlags(), "--snapshot-blob", "{runtime}/daemon.blob", "{runtime}/daemon.cjs"];
+const COMMAND = ["{runtime}/host/node", ...snapshotFlags(), "--snapshot-blob", "{runtime}/daemon.blob", "{runtime}/daemon.cjs"];
 
 // `command` can wrap the daemon in another program; {runtime} stands for the runtime folder.
 export async function startTestDaemon(env: Record<string, string> = {}, command = COMMAND): Promise<TestDaemon> {

@@ -35,7 +35,7 @@ export const PROCESS_ROUTES = {
       schema: Process,
       also: [{ status: 200, description: "Its events.", media: ["text/event-stream"] }],
     },
-    errors: ["bad_request", "path_outside", "not_found", "too_large", "too_many", "busy"],
+    errors: ["bad_request", "path_outside", "not_found", "shell_unavailable", "too_large", "too_many", "busy"],
   }),
   listProcesses: route({
     method: "GET",

@@ -48,7 +48,7 @@ export const SANDBOX_ROUTES = {
     query: [query("format", "The format of the response.", Type.Enum(["ndjson", "text"], { default: "ndjson" }))],
     body: { schema: ExecRequest, required: true },
     success: { status: 200, description: "The output of the command.", lines: { media: NDJSON, schema: ExecEvent }, media: ["text/plain"] },
-    errors: ["bad_request", "path_outside", "not_found", "too_large", "busy"],
+    errors: ["bad_request", "path_outside", "not_found", "shell_unavailable", "too_large", "busy"],
   }),
   getSshHost: route({
     method: "GET",
@@ -82,7 +82,7 @@ export const SANDBOX_ROUTES = {
     description: "Starts a program in a new terminal. A sandbox has at most 32 terminals.",
     body: { schema: CreateTerminal, required: true },
     success: { status: 201, description: "The terminal.", schema: Terminal },
-    errors: ["bad_request", "path_outside", "not_found", "too_many", "too_large", "busy"],
+    errors: ["bad_request", "path_outside", "not_found", "shell_unavailable", "too_many", "too_large", "busy"],
   }),
   deleteTerminal: route({
     method: "DELETE",

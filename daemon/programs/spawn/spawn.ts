@@ -1,0 +1,54 @@
+import { closeSync } from "node:fs";
+import { childProcess } from "../child-process.ts";
+import { type CLibrary, loadCLibrary, SystemFailure } from "./c-library.ts";
+import { describeFailed, type Spawned, watchChild } from "./child.ts";
+import { launchByName } from "./launch-by-name.ts";
+
+export interface SpawnOptions {
+  cwd: string;
+  env: Record<string, string>;
+  stdin: "pipe" | "ignore";
+}
+
+// undefined: not known yet; null: there is none.
+let known: CLibrary | null | undefined;
+
+// Starts a program that leads a new session, like Node's `spawn`, but for less than half of the processor time (c-library.ts). Its
+// output goes into pipes instead of sockets, so that it can also open them as /dev/stdout.
+export function spawn(words: string[], options: SpawnOptions): Spawned {
+  if (known === undefined) known = loadIfPossible();
+  if (known) return start(known, words, options);
+  const [file = "", ...args] = words;
+  const { stdin, ...rest } = options;
+  return childProcess().spawn(file, args, { ...rest, detached: true, stdio: [stdin, "pipe", "pipe"] }) as unknown as Spawned;
+}
+
+function loadIfPossible(): CLibrary | null {
+  try {
+    return process.platform === "linux" ? loadCLibrary() : null;
+  } catch {
+    return null;
+  }
+}
+
+function start(library: CLibrary, words: string[], { cwd, env, stdin }: SpawnOptions): Spawned {
+  const pairs = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  if ([...words, ...pairs, cwd].some((text) => text.includes("\0"))) throw new TypeError("a program cannot get a text with a NUL");
+  const opened: number[] = [];
+  const pipe = () => {
+    const [read, write] = library.pipe();
+    opened.push(read, write);
+    return { read, write };
+  };
+  try {
+    const [stdout, stderr, input] = [pipe(), pipe(), stdin === "pipe" ? pipe() : null];
+    const launch = { words, env: pairs, cwd, stdin: input?.read ?? null, stdout: stdout.write, stderr: stderr.write };
+    const child = watchChild(library, words, () => launchByName(library, launch, env.PATH));
+    for (const fd of [stdout.write, stderr.write, input?.read]) if (fd !== undefined) closeSync(fd);
+    return child.open({ stdin: input?.write ?? null, stdout: stdout.read, stderr: stderr.read });
+  } catch (error) {
+    for (const fd of opened) closeSync(fd);
+    if (error instanceof SystemFailure) return describeFailed(words, error);
+    throw error;
+  }
+}
