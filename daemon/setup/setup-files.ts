@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { ExpectedPort } from "@berth/contract/daemon.ts";
+import type { ExpectedPort, RepositorySettings } from "@berth/contract/daemon.ts";
 import type { SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
 import { isStringRecord } from "../http/body.ts";
 import { replaceFile } from "../io/replace-file.ts";
@@ -23,6 +23,21 @@ export interface SetupFiles {
   // The ports that the repository's programs use.
   readPorts(): ExpectedPort[];
   writePorts(ports: ExpectedPort[]): void;
+  // The settings of the editor that the repository chooses.
+  readonly settingsFile: string;
+  readSettings(): RepositorySettings;
+  writeSettings(settings: RepositorySettings): void;
+  // The files that a build of an image uses, and what the build has written so far.
+  readonly buildArchive: string;
+  readonly buildLog: string;
+  // Why the build has failed. null: it has not ended.
+  readBuildEnd(): BuildEnd | null;
+  writeBuildEnd(end: BuildEnd): void;
+  removeBuild(): void;
+}
+
+export interface BuildEnd {
+  reason: string;
 }
 
 export interface StartCommands {
@@ -37,7 +52,7 @@ export interface SetupPlan extends SetupRequest {
 }
 
 export function openSetupFiles(folder: string): SetupFiles {
-  const fileOf = (name: "plan" | "report" | "env" | "start" | "ports") => join(folder, `${name}.json`);
+  const fileOf = (name: "plan" | "report" | "env" | "start" | "ports" | "settings" | "build-end") => join(folder, `${name}.json`);
 
   // Most sandboxes have none of these files, and every start of a program looks for one. An exception takes longer than the look.
   function read<T>(file: string): T | null {
@@ -54,8 +69,21 @@ export function openSetupFiles(folder: string): SetupFiles {
     replaceFile(file, [Buffer.from(JSON.stringify(value))], { sync: false });
   }
 
+  const buildArchive = join(folder, "build.tar");
+  const buildLog = join(folder, "build.log");
+
   return {
     folder,
+    buildArchive,
+    buildLog,
+    readBuildEnd() {
+      const found = read<Partial<BuildEnd>>(fileOf("build-end"));
+      return typeof found?.reason === "string" ? { reason: found.reason } : null;
+    },
+    writeBuildEnd: (end) => write(fileOf("build-end"), end),
+    removeBuild() {
+      for (const file of [buildArchive, buildLog, fileOf("build-end")]) rmSync(file, { force: true });
+    },
     readPlan: () => read(fileOf("plan")),
     writePlan: (plan) => write(fileOf("plan"), plan),
     readReport(attempt) {
@@ -83,6 +111,12 @@ export function openSetupFiles(folder: string): SetupFiles {
         Number.isInteger(one?.port) && (one?.label === null || typeof one?.label === "string");
       return Array.isArray(found) ? (found as ExpectedPort[]).filter(isPort) : [];
     },
+    settingsFile: fileOf("settings"),
+    readSettings() {
+      const found = read<unknown>(fileOf("settings"));
+      return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as RepositorySettings) : {};
+    },
+    writeSettings: (settings) => write(fileOf("settings"), settings),
     writePorts: (ports) => write(fileOf("ports"), ports),
     writeReport: (attempt, report) => write(fileOf("report"), { attempt, ...report }),
   };

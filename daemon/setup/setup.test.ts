@@ -127,7 +127,7 @@ test("a devcontainer.json sets variables and commands, and what does not apply i
   expect([inWorkspace("m/mode"), inWorkspace("m/two words"), inWorkspace("m/started")]).toEqual(["development\n", "", "started\n"]);
   const [terminal] = await setupTerminals();
   const screen = await attachScreen(daemon, terminal!.id);
-  await screen.shows("these properties do not apply here: features, containerEnv.OTHER, forwardPorts of other containers.");
+  await screen.shows("these properties do not apply here: containerEnv.OTHER, features, forwardPorts of other containers.");
   await screen.shows("the image debian is not used, because no sandbox could be started in it");
   await screen.close();
   const expected = [
@@ -149,7 +149,7 @@ test("an image that cannot be used is named with the reason, and one in use with
     sentence: "This sandbox runs in the image debian:12 of devcontainer.json.",
   });
   expect(about({ allowed: ["debian:*"] })).toMatchObject({ restart: true });
-  expect(about({ failed: "debian:12" }).sentence).toMatch("in it. An image needs glibc and a shell; Alpine has no glibc. The log");
+  expect(about({ failed: "debian:12" }).sentence).toMatch("in it. An image must be made for this machine's processor. The log");
   expect(about({ failed: "debian:12", reason: "The disk is full" }).sentence).toMatch("started in it. The disk is full. The log");
 });
 

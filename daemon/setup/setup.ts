@@ -6,6 +6,7 @@ import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import type { Terminals } from "../terminals/terminals.ts";
+import { buildRoutes } from "./build-routes.ts";
 import type { SetupFiles } from "./setup-files.ts";
 
 export interface SetupDeps {
@@ -55,6 +56,7 @@ export function createSetup({ terminals, workspace, files }: SetupDeps): Setup {
         sendJson(response, 200, found);
       },
     },
+    ...buildRoutes(files),
   ];
   return { routes, onSessionStart };
 
@@ -96,14 +98,16 @@ export function createSetup({ terminals, workspace, files }: SetupDeps): Setup {
     const terminal = terminals.list().find(({ id }) => id === terminalId);
     if (hasEnded(found) || (terminal && terminal.exit === null)) return found;
     // The program may have written its last report a moment ago.
-    return endedEarly(files.readReport(attempt) ?? found);
+    const last = files.readReport(attempt) ?? found;
+    // A build goes on without the terminal, and the sandbox starts again in its image.
+    return last.status === "build" && !files.readBuildEnd() ? last : endedEarly(last);
   }
 }
 
 // The program in the terminal has ended without a report of its end, for example because a person closed the terminal.
 function endedEarly(last: SetupReport): SetupReport {
   if (hasEnded(last) || last.status === "image") return last;
-  if (last.status === "command") return { status: "done", reason: null, exitCode: INTERRUPTED };
+  if (last.status === "command" || last.status === "build") return { status: "done", reason: null, exitCode: INTERRUPTED };
   return { status: "failed", reason: "The Setup terminal was closed before the repository was there.", exitCode: null };
 }
 
@@ -113,11 +117,12 @@ const INTERRUPTED = 130;
 const hasEnded = (report: SetupReport | null) => report?.status === "done" || report?.status === "failed";
 
 // A server that does not know images sends this.
+const NO_BUILDS = "this server cannot build images";
 const NO_IMAGE: SetupImage = { allowed: null, used: null, failed: null, reason: null };
 
 // The server has checked the rest.
 function parseRequest(body: Record<string, unknown>): SetupRequest {
-  const { attempt, left, git, command, defaultCommand, image = NO_IMAGE } = body;
+  const { attempt, left, git, command, defaultCommand, image = NO_IMAGE, noBuilds = NO_BUILDS } = body;
   if (typeof attempt !== "number" || typeof git !== "object" || git === undefined) throw badRequest("The setup is malformed");
-  return { attempt, left, git, command, defaultCommand, image } as SetupRequest;
+  return { attempt, left, git, command, defaultCommand, image, noBuilds } as SetupRequest;
 }

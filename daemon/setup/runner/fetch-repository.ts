@@ -5,7 +5,7 @@ import type { SetupRepository } from "@berth/contract/daemon-internal.ts";
 import { explainGit, isLostConnection } from "./explain-git.ts";
 import { UnknownRef } from "./git-errors.ts";
 import { runGit } from "./run-git.ts";
-import { print } from "./print.ts";
+import { print } from "../../io/print.ts";
 
 // Fetches a repository into the workspace. Unlike `git clone`, this works in a folder that has files, and continues after an
 // interruption. A failure has a reason for people.

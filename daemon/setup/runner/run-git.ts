@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { upstreamUrls } from "../../io/upstream-urls.ts";
 import { GitFailure, GitMissing } from "./git-errors.ts";
-import { printCommand } from "./print.ts";
+import { printCommand } from "../../io/print.ts";
 
 const MAX_KEPT = 16 * 1024;
 // Their output is for this program, not for people.

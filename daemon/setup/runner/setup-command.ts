@@ -2,11 +2,14 @@ import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { constants as systemConstants } from "node:os";
 import { join } from "node:path";
+import { findShell, startFailure } from "../../programs/shell.ts";
 import type { SetupPlan } from "../setup-files.ts";
 import type { Devcontainer } from "./devcontainer.ts";
-import { print, printCommand } from "./print.ts";
+import { print, printCommand } from "../../io/print.ts";
 
 const FILE = ".berth/setup";
+// The image may have it in another place.
+const SHELL = "/bin/sh";
 
 // The commands of the create, of the repository or of the template, in this order. Each of them is a list of words.
 export function findCommands({ command, defaultCommand }: SetupPlan, root: string, devcontainer: Devcontainer | null): string[][] {
@@ -15,7 +18,7 @@ export function findCommands({ command, defaultCommand }: SetupPlan, root: strin
   function findMain(): string[][] {
     if (command !== null) return [inShell(command)];
     const file = join(root, FILE);
-    if (existsSync(file)) return [isExecutable(file) ? [file] : ["/bin/sh", file]];
+    if (existsSync(file)) return [isExecutable(file) ? [file] : [SHELL, file]];
     if (devcontainer && devcontainer.postCreate.length > 0) return devcontainer.postCreate;
     return defaultCommand === null ? [] : [inShell(defaultCommand)];
   }
@@ -32,20 +35,21 @@ export async function runCommands(commands: string[][], folder: string, env: Rec
 }
 
 async function runCommand(words: string[], folder: string, env: Record<string, string>): Promise<number> {
-  const [file = "", ...args] = words;
+  const [named = "", ...args] = words;
+  const file = named === SHELL ? (findShell() ?? named) : named;
   printCommand(words[1] === "-c" ? words.slice(2) : words);
   // The variables of the session take precedence.
   const child = spawn(file, args, { cwd: folder, env: { ...env, ...process.env }, stdio: "inherit" });
   return new Promise((resolve) => {
     child.once("error", (error) => {
-      print(`The command could not be started: ${error.message}`);
+      print(`${startFailure(error)}.`);
       resolve(127);
     });
     child.once("exit", (code, signal) => resolve(code ?? 128 + (systemConstants.signals[signal ?? "SIGTERM"] ?? 0)));
   });
 }
 
-const inShell = (command: string): string[] => ["/bin/sh", "-c", command];
+const inShell = (command: string): string[] => [SHELL, "-c", command];
 
 function isExecutable(file: string): boolean {
   try {
