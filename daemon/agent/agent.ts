@@ -112,12 +112,11 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
     elicitationComplete: (notification) => elicitations.complete(notification),
   };
 
-  const model = createModelForwarder(
-    createModelWatch({
-      threads: () => threads.all().filter(({ turn }) => turn !== null),
-      onGiveUp: (thread, turn) => void turns.interrupt(thread, turn),
-    }),
-  );
+  const modelWatch = createModelWatch({
+    threads: () => threads.all().filter(({ turn }) => turn !== null),
+    onGiveUp: (thread, turn) => void turns.interrupt(thread, turn),
+  });
+  const model = createModelForwarder(modelWatch.observer);
   const threads = openThreads({ folder, workspace, clean: model.hideAddresses, templateRules, onChange: publish });
   const runner = createRunner({
     environment,
@@ -155,6 +154,7 @@ export function createAgent({ environment, workspace: files, folder, runInTermin
   const restores = createRestores({ checkpoints, isBusy });
   const reviews = createReviews({ workspace: files, checkpoints, isBusy });
   const turns = createTurns({
+    beginAnswers: modelWatch.beginAnswers,
     runner,
     sessions,
     checkpoints,

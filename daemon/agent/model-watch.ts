@@ -15,13 +15,19 @@ export interface ModelWatchDeps {
 const MAX_ATTEMPTS = 5;
 const SLOW_AFTER_MS = 2000;
 
+export interface ModelWatch {
+  observer: ModelCallObserver;
+  // Lets the agent hear that this turn is cancelled while it waits for the model.
+  beginAnswers(turn: Turn): void;
+}
+
 // Knows for every turn whether its last request to the model has failed, and shows a person why the turn waits.
-export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelCallObserver {
+export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelWatch {
   const calls = new Map<ModelCall, { thread: Thread; turn: Turn; slow: NodeJS.Timeout }>();
   // The runs that pay for a call. They outlive the turn, because its last answer may end later.
   const payers = new WeakMap<ModelCall, TurnRun[]>();
 
-  return {
+  const observer: ModelCallObserver = {
     refusal: (call) => payersOf(call).flatMap((run) => run.refusal() ?? [])[0] ?? null,
     sent(call, { wasRefused }) {
       if (!call.hasTools) return;
@@ -71,6 +77,12 @@ export function createModelWatch({ threads, onGiveUp }: ModelWatchDeps): ModelCa
     drop(call) {
       clearTimeout(calls.get(call)?.slow);
       calls.delete(call);
+    },
+  };
+  return {
+    observer,
+    beginAnswers(turn) {
+      for (const [call, entry] of calls) if (entry.turn === turn) call.beginAnswer();
     },
   };
 

@@ -27,6 +27,16 @@ describe("the item of a tool call", () => {
     expect(item({ status: "completed", content }, pending).content).toEqual([]);
   });
 
+  test("has the kind that the agent names, or that its title or its input tells", () => {
+    const kindOf = (call: object, old?: Parameters<typeof toolItem>[1]) => item(call, old).toolKind;
+    const pending = item({ title: "write · a.ts" });
+    expect(pending.toolKind).toBe("edit");
+    expect(kindOf({ status: "completed" }, pending)).toBe("edit");
+    expect(kindOf({ title: "shell · ls", rawInput: { command: "ls" } })).toBe("execute");
+    expect(kindOf({ title: "write · a.ts", kind: "read" })).toBe("read");
+    for (const title of ["blog: write · a.ts", "writes", "tree · ."]) expect(kindOf({ title })).toBe("other");
+  });
+
   test("names the files of tools that report them in the format of their agent", () => {
     const files = [
       { filePath: "/workspace/a.ts", type: "update" },

@@ -2,6 +2,7 @@ import type { ContentBlock, ToolCallContent, ToolCallUpdate } from "@agentclient
 import type { PlanEntry, ToolContent, ToolItem } from "@berth/contract/agent.ts";
 import { showHunks } from "../text-diff/shown-hunks.ts";
 import { compareTexts } from "../text-diff/text-change.ts";
+import { toolKindOf } from "./tool-kind.ts";
 import { fieldOf, touchedPaths } from "./touched-paths.ts";
 
 const MAX_TEXT = 64 * 1024;
@@ -15,11 +16,12 @@ const MAX_TITLE = 500;
 export function toolItem(call: ToolCallUpdate, old: ToolItem | null, workspace: string): ToolItem {
   const status = statusOf(call.status) ?? old?.status ?? "pending";
   const locations = locationsOf(call, old, workspace);
+  const title = titleOf(call, old, locations, workspace);
   const content = call.content ? call.content.slice(0, MAX_CONTENTS).flatMap((part) => convert(part, workspace)) : (old?.content ?? []);
   return {
     kind: "tool",
-    title: titleOf(call, old, locations, workspace),
-    toolKind: toolKindOf(call.kind ?? old?.toolKind),
+    title,
+    toolKind: toolKindOf(call.kind ?? old?.toolKind, { title, rawInput: call.rawInput }),
     status,
     locations,
     content: status === "completed" || status === "failed" ? content.filter(({ type }) => type !== "diff") : content,
@@ -100,9 +102,6 @@ function statusOf(status: string | null | undefined): ToolItem["status"] | undef
   if (status === "in_progress") return "running";
   return status === "pending" || status === "completed" || status === "failed" ? status : undefined;
 }
-
-const TOOL_KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch"] as const;
-const toolKindOf = (kind: string | undefined): ToolItem["toolKind"] => TOOL_KINDS.find((known) => known === kind) ?? "other";
 
 function inputOf(raw: unknown, old: string | undefined): { input?: string } {
   if (raw === undefined || raw === null) return old === undefined ? {} : { input: old };

@@ -37,6 +37,8 @@ export interface ModelCall {
   headers: IncomingHttpHeaders;
   // Whether the model may use tools. The requests of a turn do; those for a title do not. Known at the end.
   hasTools: boolean;
+  // Gives the agent the head of an answer, and no more, if the model has not begun one: goose hears no cancel before.
+  beginAnswer(): void;
 }
 
 const RELAYED = /^http:\/\/127\.0\.0\.1:\d+(?=\/model\/)/;
@@ -79,7 +81,12 @@ export function createModelForwarder(observer: ModelCallObserver): ModelForwarde
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const cover = coverConnection(request, response);
-    const call: ModelCall = { headers: request.headers, hasTools: false };
+    const beginAnswer = () => {
+      if (response.headersSent || response.destroyed) return;
+      response.writeHead(200, { "Content-Type": "text/event-stream" });
+      response.flushHeaders();
+    };
+    const call: ModelCall = { headers: request.headers, hasTools: false, beginAnswer };
     const report = request.method === "POST" ? observer : null;
     report?.begin(call);
     const refusal = report?.refusal(call) ?? null;
@@ -94,6 +101,8 @@ export function createModelForwarder(observer: ModelCallObserver): ModelForwarde
     try {
       const { hostname: host, port } = new URL(upstream);
       const answer = await sendUpstream({ request, response, cover }, { host, port, path: request.url, agent: false });
+      // The turn was cancelled, and the agent has the head of another answer.
+      if (response.headersSent) return void answer.destroy();
       if (answer.statusCode < 400) report?.answer(call);
       if (answer.statusCode < 400) meterAnswer(request, answer, size, (usage) => report?.used(call, usage));
       const faultIn = answer.statusCode < 400 ? watchStream(answer) : watchError(answer, answer.statusCode);

@@ -1,4 +1,4 @@
-import { basename, isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import type { AgentProgram } from "@berth/contract/daemon-internal.ts";
 import { AppError } from "@berth/contract/errors.ts";
@@ -35,10 +35,10 @@ export function chooseAgent(environment: Environment): AgentProgram | undefined 
   return agentsOf(environment).find((agent) => isInstalled(agent.command, agentEnvironment(environment, agent).PATH ?? ""));
 }
 
-// PATH includes the runtime folder, which contains the agents that come with Berth.
+// PATH includes the folder of our Node, which contains the agents that come with Berth.
 export function agentEnvironment(environment: Environment, agent: AgentProgram): Record<string, string> {
   const env = environment.forAgent(agent);
-  return { ...env, PATH: `${env.PATH}:${join(import.meta.dirname, "bin")}` };
+  return { ...env, PATH: `${env.PATH}:${dirname(process.execPath)}` };
 }
 
 const RELAYED = /^http:\/\/127\.0\.0\.1:\d+\/model\//;

@@ -1,7 +1,8 @@
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { ToolCallUpdate } from "@agentclientprotocol/sdk";
-import type { PermissionRule, ToolItem } from "@berth/contract/agent.ts";
+import type { PermissionRule } from "@berth/contract/agent.ts";
+import { toolKindOf, type ToolKind } from "../conversations/tool-kind.ts";
 import { fieldOf, touchedPaths } from "../conversations/touched-paths.ts";
 
 // The facts of a tool call that rules look at.
@@ -26,23 +27,18 @@ const MAX_LINKS = 40;
 export function toolFacts(calls: ToolCallUpdate[], workspace: string): ToolFacts {
   const commands = [...new Set(calls.flatMap(({ rawInput }) => commandsOf(rawInput)))];
   const paths = [...new Set(calls.flatMap((call) => [...touchedPaths(call), ...foldersOf(call.rawInput)]))];
-  const kind = calls.findLast((call) => call.kind)?.kind ?? "other";
   const title = calls.findLast((call) => call.title)?.title ?? "";
+  const kind = toolKindOf(calls.findLast((call) => call.kind)?.kind, { title });
   return {
-    tool: ruleTool(kind, { title, hasCommand: commands.length > 0 }),
+    tool: ruleTool(kind, { hasCommand: commands.length > 0 }),
     commands,
     files: paths.map((path) => toolFile(path, workspace)),
   };
 }
 
-// goose names no kind of a tool. Its title begins with the tool's name, and those of other extensions begin with the extension's.
-export function ruleTool(
-  kind: ToolItem["toolKind"] | "switch_mode",
-  { title, hasCommand }: { title: string; hasCommand: boolean },
-): ToolFacts["tool"] {
+export function ruleTool(kind: ToolKind, { hasCommand }: { hasCommand: boolean }): ToolFacts["tool"] {
   if (hasCommand || kind === "execute") return "shell";
-  if (kind === "other" && /^(write|edit)( · |$)/.test(title)) return "edit";
-  return kind === "think" || kind === "switch_mode" ? "other" : kind;
+  return kind === "think" ? "other" : kind;
 }
 
 function commandsOf(input: unknown): string[] {

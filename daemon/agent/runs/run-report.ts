@@ -38,7 +38,7 @@ function questionOf({ live }: Thread, item: QuestionItem): Run["waitsFor"][numbe
     case "permission": {
       const tool = live.items.get(item.toolItemId);
       const { toolKind, input } = tool?.kind === "tool" ? tool : { toolKind: "other" as const, input: undefined };
-      const kind = ruleTool(toolKind, { title: item.title, hasCommand: /"command"\s*:/.test(input ?? "") });
+      const kind = ruleTool(toolKind, { hasCommand: /"command"\s*:/.test(input ?? "") });
       const more = input === undefined ? {} : { input: cut(input, MAX_INPUT) };
       return { ...head, kind: "permission", tool: { kind, title: item.title, ...more }, options: item.options };
     }

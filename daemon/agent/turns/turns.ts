@@ -43,6 +43,8 @@ export interface TurnsDeps {
   templateRules: () => PermissionRule[];
   // In which mode a new conversation begins. null: the agent decides.
   firstMode: () => string | null;
+  // See ModelWatch.
+  beginAnswers: (turn: Turn) => void;
   onTurnEnd: (thread: Thread, end: TurnEnd) => void;
 }
 
@@ -51,7 +53,7 @@ const CANCEL_INTERVAL_MS = 500;
 const EXIT_REPORT_MS = 1000;
 
 export function createTurns(deps: TurnsDeps): Turns {
-  const { runner, sessions, checkpoints, images, clean, workspace, templateRules, firstMode, onTurnEnd } = deps;
+  const { runner, sessions, checkpoints, images, clean, workspace, templateRules, firstMode, beginAnswers, onTurnEnd } = deps;
   const inProgress = new Set<Turn>();
   return { prompt, cancel, interrupt, ask, prepare };
 
@@ -179,6 +181,7 @@ export function createTurns(deps: TurnsDeps): Turns {
     for (let waitedMs = 0; waitedMs < CANCEL_TIMEOUT_MS && thread.turn === turn; waitedMs += CANCEL_INTERVAL_MS) {
       // A closed connection ends the turn anyway.
       await loadedIn.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
+      beginAnswers(turn);
       await Promise.race([turn.over, delay(CANCEL_INTERVAL_MS)]);
       // Some agents wait for the command that they run.
       if (thread.turn === turn && turn.cancelled) await turn.processes?.end();
