@@ -16,7 +16,7 @@ export interface NewSetup {
 // the create itself runs.
 export function newSetup(
   { source, files, setup: command, relays = [], mcpServers = [] }: SetupRequest,
-  template: Pick<Template, "setup" | "snapshot" | "allowedImages">,
+  template: Pick<Template, "setup" | "snapshot" | "allowedImages" | "allowBuilds">,
   nowMs: number,
 ): NewSetup {
   const isSetUp = snapshotOf(files ?? source, template) !== undefined;

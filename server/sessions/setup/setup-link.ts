@@ -1,5 +1,6 @@
 import { AppError, type SandboxId } from "@berth/contract";
-import type { SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
+import { pipeline, Transform, type Readable } from "node:stream";
+import { MAX_BUILD_BYTES, type BuildNews, type SetupReport, type SetupRequest } from "@berth/contract/daemon-internal.ts";
 import { readResponseText } from "../../daemon-link/link-errors.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { SECOND } from "../../clock.ts";
@@ -11,15 +12,18 @@ export interface SetupLink {
   begin(sandboxId: SandboxId, request: SetupRequest, signal: AbortSignal): Promise<void>;
   // Waits until the status differs from `seen`, at most for some seconds.
   read(sandboxId: SandboxId, seen: string, signal: AbortSignal): Promise<SetupReport>;
+  // The archive of the files for a build, of a bounded size.
+  openBuild(sandboxId: SandboxId, signal: AbortSignal): Promise<Readable>;
+  sendBuildNews(sandboxId: SandboxId, news: BuildNews, signal: AbortSignal): Promise<void>;
 }
 
 const ANSWER_TIMEOUT_MS = 30 * SECOND;
 
 export function createSetupLink(links: Pick<DaemonLinks, "request">): SetupLink {
-  async function call(sandboxId: SandboxId, method: "GET" | "POST", query: string, body: object | null, signal: AbortSignal) {
+  async function call(sandboxId: SandboxId, method: "GET" | "POST", rest: string, body: object | null, signal: AbortSignal) {
     const response = await links.request(sandboxId, {
       method,
-      path: `/internal/setup${query}`,
+      path: `/internal/setup${rest}`,
       headersTimeoutMs: ANSWER_TIMEOUT_MS,
       bodyTimeoutMs: ANSWER_TIMEOUT_MS,
       signal,
@@ -37,7 +41,30 @@ export function createSetupLink(links: Pick<DaemonLinks, "request">): SetupLink 
     async read(sandboxId, seen, signal) {
       return parseReport(await call(sandboxId, "GET", `?seen=${encodeURIComponent(seen)}`, null, signal));
     },
+    async openBuild(sandboxId, signal) {
+      const path = "/internal/setup/build";
+      const { status, body } = await links.request(sandboxId, { method: "GET", path, bodyTimeoutMs: ANSWER_TIMEOUT_MS, signal });
+      if (status === 200) return boundedStream(body, MAX_BUILD_BYTES);
+      body.destroy();
+      throw unusable(`it answered ${status}`);
+    },
+    async sendBuildNews(sandboxId, news, signal) {
+      await call(sandboxId, "POST", "/build", news, signal);
+    },
   };
+}
+
+function boundedStream(body: Readable, maxBytes: number): Readable {
+  let bytes = 0;
+  const bounded = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length;
+      done(bytes > maxBytes ? unusable("it sends more files than a build may have") : null, chunk);
+    },
+  });
+  // The error of one stream ends the other, and the reader learns of it.
+  pipeline(body, bounded, () => {});
+  return bounded;
 }
 
 function parseReport(text: string): SetupReport {
@@ -51,6 +78,6 @@ function parseReport(text: string): SetupReport {
   };
 }
 
-const STATUSES: (SetupReport["status"] | undefined)[] = ["source", "image", "command", "done", "failed"];
+const STATUSES: (SetupReport["status"] | undefined)[] = ["source", "image", "build", "command", "done", "failed"];
 
 const unusable = (reason: string) => new AppError("sandbox_unreachable", { cause: new Error(`The setup cannot be followed: ${reason}`) });

@@ -11,6 +11,7 @@ import { sessionsToSetUp, type RunningSession } from "../../store/sessions/due.t
 import type { SessionView } from "../../store/sessions/listing/view.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import type { Templates } from "../../templates.ts";
+import { allowsBuilds } from "../sandbox-spec.ts";
 import type { Trigger } from "../states/states.ts";
 import type { Transitions } from "../states/transitions.ts";
 import type { SetupLink } from "./setup-link.ts";
@@ -33,6 +34,15 @@ export interface SetupWatchDeps {
   hasGitCredential(session: PartnerSession): boolean;
   // Starts the sandbox again in an image of the repository, or records why it does not.
   useImage(session: PartnerSession & { setup: SessionSetup }, image: string, signal: AbortSignal): Promise<void>;
+  // Builds the image that the repository describes and starts the sandbox again in it, or records why it does not. `current` finds the
+  // session as it is when the build has ended; null if it does not run.
+  buildImage(
+    session: PartnerSession & { setup: SessionSetup },
+    current: () => Promise<(PartnerSession & { setup: SessionSetup }) | null>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  // Why this server builds no images. See SetupRequest.
+  buildsRefusal: string | null;
   // Whether sandboxes have an image.
   hasImages: boolean;
   templates: Templates;
@@ -44,9 +54,10 @@ export interface SetupWatchDeps {
 type SessionInSetup = RunningSession & { setup: SessionSetup };
 
 const BATCH = 100;
+const NOT_ALLOWED = "the template does not allow it. An operator can set allowBuilds in the template.";
 
 export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
-  const { store, transitions, link, startAgent, hasGitCredential, useImage, hasImages, templates, site, clock, log } = deps;
+  const { store, transitions, link, startAgent, hasGitCredential, useImage, buildImage, hasImages, templates, site, clock, log } = deps;
   const followed = new Map<SessionId, Promise<void>>();
   const closing = new AbortController();
 
@@ -86,6 +97,13 @@ export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
     if (report.status === "source") return "wait";
     const atCommand = session.setupState === "source" ? await recordSource(session, report) : session;
     if (report.status === "command" && atCommand) return "wait";
+    if (report.status === "build") {
+      if (!atCommand) return "over";
+      const hasFailed = atCommand.setup.image?.status === "failed";
+      await buildImage(atCommand, () => find(session.id), closing.signal);
+      // The program in the terminal goes on when it has read that the build has failed.
+      return hasFailed ? "wait" : "again";
+    }
     if (report.status === "image") {
       if (!atCommand || report.image === undefined) return "over";
       await useImage(atCommand, report.image, closing.signal);
@@ -147,6 +165,7 @@ export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
         failed: image?.status === "failed" ? image.name : null,
         reason: image?.reason ?? null,
       },
+      noBuilds: deps.buildsRefusal ?? (allowsBuilds(template) ? null : NOT_ALLOWED),
     };
   }
 

@@ -1,4 +1,5 @@
 import { AppError, isAppError } from "@berth/contract";
+import { isBuiltImage } from "../../builds/built-image.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { describeError } from "../../faults/describe-error.ts";
 import type { Log } from "../../log.ts";
@@ -25,7 +26,7 @@ export function createUseImage({ steps, transitions, driver, templates, log }: U
     const { id: sessionId, setup } = session;
     // The report comes from the sandbox, which may not choose an image that its template does not allow, nor a second one.
     const isSettled = setup.image !== undefined && setup.image.status !== "pending";
-    if (!driver.images || isSettled || !allowsImage(templates.get(session.template), name))
+    if (!driver.images || isSettled || isBuiltImage(name) || !allowsImage(templates.get(session.template), name))
       throw new AppError("sandbox_unreachable", { cause: new Error(`The sandbox asks for the image ${name.slice(0, 255)}`) });
     const changesTo = (outcome: Omit<SetupImage, "name">) => ({ setup: { ...setup, image: { name, ...outcome } } });
     try {
