@@ -66,10 +66,14 @@ const schemaErrors = (schema: Type.TSchema, value: unknown): FieldError[] =>
   Value.Errors(schema, value).map(({ instancePath, message }) => ({ at: instancePath.split("/").slice(1), message }));
 
 // Checks rules that the schema cannot express.
-function findInvalidValues({ root, env, egress, maxEgress, model, languageServers, relays, mcpServers }: TemplateFields): FieldError[] {
+function findInvalidValues(fields: TemplateFields): FieldError[] {
+  const { root, image, writableRoot, env, egress, maxEgress, model, languageServers, relays, mcpServers } = fields;
   const errors: FieldError[] = [];
   const add = (at: string[], message: string) => void errors.push({ at, message });
   if (root !== undefined && !isAbsolute(root)) add(["root"], `must be an absolute path, not "${root}"`);
+  if (writableRoot && root === undefined && image === undefined)
+    add(["writableRoot"], "needs a root or an image: the host's own programs stay read-only");
+  if (root !== undefined && image !== undefined) add(["image"], "must not be named together with root: a sandbox has one of them");
   const variable = Object.keys(env ?? {}).find((name) => !VARIABLE.test(name));
   if (variable !== undefined) add(["env", variable], "is not a valid variable name (names with BERTH_ are reserved)");
   const language = Object.keys(languageServers ?? {}).find((name) => !LANGUAGES.some((known) => known === name));

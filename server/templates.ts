@@ -58,6 +58,7 @@ export const TEMPLATE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SESSION_FIELDS: ReadonlySet<string> = new Set<keyof Template>([
   "setup",
   "allowedImages",
+  "allowBuilds",
   "idleTimeoutMs",
   "busyCounts",
   "autoResume",

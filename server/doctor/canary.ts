@@ -92,7 +92,7 @@ async function startSandbox(config: Config, signal: AbortSignal): Promise<number
       const [node, socket] =
         driver.name === "oci"
           ? ["/opt/berth/bin/node", "/run/berth-egress/proxy.sock"]
-          : [join(RUNTIME_DIR, "bin/node"), join(dataDir, "egress", id, "proxy.sock")];
+          : [join(RUNTIME_DIR, "host/node"), join(dataDir, "egress", id, "proxy.sock")];
       const command = [node, "-e", ASK_PROXY, socket];
       const headers = { "content-type": "application/json" };
       const response = await links.request(id, { method: "POST", path: "/exec", headers, body: JSON.stringify({ command }), signal });
@@ -121,7 +121,7 @@ const ASK_PROXY = `require("http").get({ socketPath: process.argv[1], path: "htt
   .on("error", (error) => console.log(String(error)))`;
 
 function findCure(): string {
-  const isReadable = ["", "init.sh", "bin/node"].every((name) => (statSync(join(RUNTIME_DIR, name)).mode & 0o004) !== 0);
+  const isReadable = ["", "init.sh", "lib/sh", "bin/node"].every((name) => (statSync(join(RUNTIME_DIR, name)).mode & 0o004) !== 0);
   return isReadable
     ? "The log of a create has more: session.creating.failed."
     : `The users of sandboxes cannot read ${RUNTIME_DIR}. Run: chmod -R a+rX ${RUNTIME_DIR}`;

@@ -1,11 +1,14 @@
 import { access, constants } from "node:fs/promises";
 import { findAgent, probeAgents } from "../agents/installed.ts";
 import { describeConfig, type Config } from "../config/config.ts";
+import type { DriverName } from "../drivers/driver.ts";
 import { probeDrivers, RUNTIME_DIR } from "../drivers/index.ts";
+import { compareTemplates } from "../drivers/template-support.ts";
 import { diskLevelOf, readDiskSpace, type DiskLevel } from "../disk-space.ts";
 import { describeLowLimit, readOpenFileLimit } from "../open-files.ts";
 import { loadTemplates } from "../templates.ts";
 import type { Finding } from "./finding.ts";
+import { checkImages } from "./image-checks.ts";
 import { checkLocalhostNames } from "./localhost-names.ts";
 
 // Checks the settings and the machine without changing anything.
@@ -22,8 +25,9 @@ export async function checkMachine(config: Config, warnings: readonly string[]):
     ...checkOpenFiles(),
     ...(await checkLocalhostNames(config)),
     ...(await checkDataFolder(config)),
-    ...checkTemplates(config),
+    ...checkTemplates(config, used),
     ...drivers,
+    ...checkImages(config, used ?? config.driver, readTemplates(config.templatesFile)),
     ...(await checkAgents(config, used ?? config.driver)),
     checkModel(config),
   ];
@@ -58,17 +62,23 @@ const DISK_MEANINGS: Record<Exclude<DiskLevel, "enough">, string> = {
   full: "The disk is full, so running sessions are paused and nothing is created or resumed.",
 };
 
-function checkTemplates({ templatesFile }: Config): Finding[] {
+function checkTemplates({ templatesFile }: Config, driver: DriverName | undefined): Finding[] {
   const topic = "templates";
   try {
-    return [{ topic, state: "good", text: [...loadTemplates(templatesFile ?? undefined).keys()].join(", ") }];
+    const templates = loadTemplates(templatesFile ?? undefined);
+    const { refused, different } = driver ? compareTemplates(driver, templates) : { refused: [], different: [] };
+    return [
+      { topic, state: "good", text: [...templates.keys()].join(", ") },
+      ...refused.map(({ message }): Finding => ({ topic, state: "bad", text: message })),
+      ...different.map(({ message }): Finding => ({ topic, state: "note", text: message })),
+    ];
   } catch (error) {
     const cure = "Correct the file that BERTH_TEMPLATES names. The next start refuses it.";
     return [{ topic, state: "bad", text: error instanceof Error ? error.message : String(error), cure }];
   }
 }
 
-async function checkDrivers(config: Config): Promise<{ used: string | undefined; findings: Finding[] }> {
+async function checkDrivers(config: Config): Promise<{ used: DriverName | undefined; findings: Finding[] }> {
   const probes = await probeDrivers(config);
   const used = probes.find((probe) => probe.usable);
   const found = probes.map(({ driver, usable, reason }): Finding => {

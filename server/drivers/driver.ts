@@ -23,7 +23,7 @@ export interface Driver extends AsyncDisposable {
 
   // Creates and starts the sandbox, and resolves when its daemon answers. A sandbox that already runs is left as it is; a
   // frozen or stopped one is started over its files. If the call fails, it removes what it has created, but never files that
-  // existed before.
+  // existed before. After `capacity_reached` the removal may go on; later calls for this sandbox wait for it.
   create(spec: SandboxSpec, signal: AbortSignal): Promise<void>;
 
   // Stops the sandbox from using the CPU. If `traits.freezes`, processes and memory are kept; otherwise this is `hibernate`.
@@ -45,9 +45,12 @@ export interface Driver extends AsyncDisposable {
   // for that, and if it fails, `list` reports the sandbox.
   destroy(id: SandboxId, signal: AbortSignal): Promise<void>;
 
-  // Whether the engine has given room to a sandbox whose `create` has not ended. Absent if the engine refuses a sandbox without room at
-  // once, so that none waits for it.
-  hasRoom?(id: SandboxId): boolean;
+  // Whether the engine has given room to a sandbox whose `create` has not ended; `none` if it has none and waits for it, null if it has not
+  // decided yet. Absent if the engine refuses a sandbox without room at once, so that none waits for it.
+  roomOf?(id: SandboxId): "given" | "none" | null;
+
+  // Whether any sandbox waits for room, also one of another server. Present with `roomOf`.
+  isFull?(): boolean;
 
   // The actual condition now. Rejects if the engine does not answer, so that a missing answer is not mistaken for a missing
   // sandbox.
@@ -109,7 +112,21 @@ export interface DriverLiveLimits {
 export interface DriverImages {
   // Fetches an image, so that a sandbox starts in it at once. Absent if the engine does this only when a sandbox starts.
   fetch?(image: string, signal: AbortSignal): Promise<void>;
+
+  // Whether sandboxes can start in the image. Cheap. Absent if only the engine knows.
+  stateOf?(image: string): ImageState;
+
+  // Stores the image of a file (docker-archive) by a name of the caller's choice. Absent if the driver has no store of its own.
+  importArchive?(path: string, name: string, signal: AbortSignal): Promise<void>;
 }
+
+export type ImageState =
+  | { state: "absent" }
+  | { state: "fetching"; percent: number }
+  // New sandboxes get the image with this digest. `percent`: a newer one is being fetched.
+  | { state: "ready"; digest: string; percent?: number }
+  // A full sentence for people.
+  | { state: "failed"; sentence: string };
 
 // The volumes of partners. A volume is created when the first sandbox mounts it, and outlives its sandboxes.
 export interface DriverVolumes {
@@ -132,6 +149,8 @@ export interface DriverTraits {
   freezes: boolean;
   // Code in the sandbox cannot reach the host.
   isolates: boolean;
+  // Templates may ask for a writable root.
+  writableRoots?: boolean;
   // Whatever shapes every sandbox but is in no template, such as the default image and the build of the daemon. Sandboxes in the pool
   // that were made with another recipe are replaced.
   recipe?: string;

@@ -18,14 +18,16 @@ export interface DriverConfig {
   // oci
   ociRuntime: "auto" | "runc" | "crun" | "runsc";
   diskWriteLimitMib: number;
+  registryAuthFile: string | null;
+  registryCertificatesDir: string | null;
   // oci and docker
   diskReserveMib: number;
   // docker and kubernetes
   installation: string | null;
   sandboxImage: string;
+  sandboxRuntime: "mount" | "image";
   // docker
   dockerSocket: string;
-  sandboxRuntime: "mount" | "image";
   // kubernetes
   kubeconfig: string | null;
   kubernetesNamespace: string | null;
@@ -57,11 +59,45 @@ export async function openDriver(config: DriverConfig, log: Log, creation?: Crea
     const { usable, reason } = await DRIVERS[name].probe(config);
     if (usable) {
       log.info("driver.chosen", { driver: name, reason, ...(refusals.length > 0 && { refused: refusals }) });
-      return await DRIVERS[name].open({ ...config, runtimeDir: RUNTIME_DIR, log, creation });
+      const driver = await DRIVERS[name].open({ ...config, runtimeDir: RUNTIME_DIR, log, creation });
+      const refusal = creation && findRefusal(driver, creation.templates);
+      if (refusal === undefined) return driver;
+      await driver[Symbol.asyncDispose]();
+      throw new Error(refusal);
     }
     refusals.push(`The driver ${name} cannot be used: ${reason}`);
   }
   throw new Error(refusals.join("\n"));
+}
+
+// A wish of a template that the driver cannot grant on this machine. template-support.ts has those that it never grants.
+function findRefusal({ name, traits }: Driver, templates: Templates): string | undefined {
+  const template = [...templates.values()].find(({ writableRoot }) => writableRoot);
+  if (name !== "oci" || !template || traits.writableRoots) return undefined;
+  const needs = "runc or crun, a server that runs as root, disks with a limit (loop devices) and Linux 5.19 or newer";
+  return `The template ${template.name} has writableRoot, which the driver oci does not offer here. It needs ${needs}.`;
+}
+
+// Why a driver's machine cannot build images, as the end of a sentence. null: it can.
+export async function buildsRefusal(driver: Pick<Driver, "name" | "images">, { ociRuntime }: DriverConfig): Promise<string | null> {
+  if (driver.name !== "oci") return NO_BUILDS;
+  return (await import("./oci/privileges/build-refusal.ts")).buildRefusal(ociRuntime);
+}
+
+const NO_BUILDS =
+  "only servers with the driver oci build images. Build it with docker, push it to a registry, and name it in the template or as image in devcontainer.json.";
+
+// Opens a driver whose sandboxes build images. They are in `dataDir`, which no other driver may use.
+export async function openBuildDriver(config: DriverConfig, log: Log): Promise<Driver> {
+  const [{ probeOci }, { createOciDriver }, { asBuilder }] = await Promise.all([
+    import("./oci/probe.ts"),
+    import("./oci/oci.ts"),
+    import("./oci/privileges/privileges.ts"),
+  ]);
+  const probe = await probeOci(config.ociRuntime);
+  if (!probe.usable) throw new Error(probe.reason);
+  const { runtime, boundDisks } = probe;
+  return createOciDriver({ ...config, runtimeDir: RUNTIME_DIR, log, runtime, boundDisks, openPrivileges: () => asBuilder });
 }
 
 // Probes the drivers that `openDriver` would try, for `berth doctor`.
@@ -102,14 +138,25 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
       return { driver: "oci", usable, reason };
     },
     async open(options) {
-      const [{ probeOci }, { createOciDriver }, { openPrivileges }] = await Promise.all([
+      const [{ probeOci }, { createOciDriver }, { findPrivileges }, { registryOf }] = await Promise.all([
         import("./oci/probe.ts"),
         import("./oci/oci.ts"),
         import("./oci/privileges/open-privileges.ts"),
+        import("./oci/images/open-images.ts"),
       ]);
       const probe = await probeOci(options.ociRuntime);
       if (!probe.usable) throw new Error(probe.reason);
-      return createOciDriver({ ...options, runtime: probe.runtime, boundDisks: probe.boundDisks, openPrivileges });
+      const images = { registry: registryOf(options) };
+      const named = [...(options.creation?.templates.values() ?? [])].flatMap(({ image }) => image ?? []);
+      const imageNames = options.creation && { imageNames: new Set(named) };
+      return createOciDriver({
+        ...options,
+        images,
+        ...imageNames,
+        runtime: probe.runtime,
+        boundDisks: probe.boundDisks,
+        openPrivileges: await findPrivileges(),
+      });
     },
   },
   docker: {
@@ -146,6 +193,7 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
         namespace: config.kubernetesNamespace,
         installation: config.installation ?? "berth",
         image: config.sandboxImage,
+        templatesHaveDaemon: config.sandboxRuntime === "image",
         egress: config.egressAddress,
         userNamespace: config.kubernetesUserNamespaces,
         imagePullSecrets: [...config.kubernetesPullSecrets],

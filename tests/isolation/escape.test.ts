@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, testWith } from "../support/machine.ts";
-import { oneUser, initOf, openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
+import { oneUser, readOnlyRoot, initOf, openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 import { refusedWith, SYSCALLS, type CallName } from "./syscalls/syscalls.ts";
 
 // Hostile code in a real sandbox tries to reach the host and a neighbour. A test fails if an attempt succeeds.
@@ -25,7 +25,7 @@ describeWith(missing, "escaping from a sandbox", () => {
     await sandboxes?.[Symbol.asyncDispose]();
   });
 
-  testWith(oneUser, "the user inside has no privileges and cannot gain any", async () => {
+  testWith([oneUser, readOnlyRoot], "the user inside has no privileges and cannot gain any", async () => {
     const { output } = await attacker.sh("id -u; grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status | tr -d '\\t'");
     expect(output).toBe(
       `1000\n${["Inh", "Prm", "Eff", "Bnd", "Amb"].map((set) => `Cap${set}:0000000000000000\n`).join("")}NoNewPrivs:1\nSeccomp:2\n`,
@@ -57,7 +57,7 @@ print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lamb
     expect(output).not.toContain(neighbour.id);
   });
 
-  test("the data folder and the host's folders are not visible", async () => {
+  testWith(readOnlyRoot, "the data folder and the host's folders are not visible", async () => {
     const paths = [
       sandboxes.dataDir,
       secretFile,
@@ -88,7 +88,7 @@ print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lamb
     expect(output).toBe("");
   });
 
-  testWith(oneUser, "programs and settings that all sandboxes share cannot be changed", async () => {
+  testWith([oneUser, readOnlyRoot], "programs and settings that all sandboxes share cannot be changed", async () => {
     const files = [
       "/usr/bin/env",
       "/opt/berth/daemon.cjs",

@@ -3,9 +3,9 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeWith } from "../support/machine.ts";
+import { describeWith, testWith } from "../support/machine.ts";
 import { parseMounts } from "../../server/drivers/host/mounts.ts";
-import { openSandboxes, runtimeName, missing, type Sandboxes, type Sandbox, userForm } from "./sandboxes.ts";
+import { openSandboxes, readOnlyRoot, runtimeName, missing, type Sandboxes, type Sandbox, userForm } from "./sandboxes.ts";
 import { USER } from "../support/user-driver/user-driver.ts";
 
 // A machine may have mounts below the folders that sandboxes share, such as a disk for /usr/local or a network share in a
@@ -18,17 +18,26 @@ describeWith(missing, "mounts that sandboxes share", () => {
     sandboxes = await openSandboxes();
   });
   afterAll(async () => {
-    for (const path of mounted.toReversed()) execFileSync("umount", ["--lazy", path]);
+    unmountAll();
     await sandboxes?.[Symbol.asyncDispose]();
   });
 
+  const runAmongMounts = (...command: string[]) => execFileSync("nsenter", [`--mount=/proc/${sandboxes.pid}/ns/mnt`, "--", ...command]);
+
   // A mount with the most permissive options.
   function mountBelow(path: string): void {
-    mkdirSync(path, { recursive: true });
-    execFileSync("mount", ["-t", "tmpfs", "-o", "mode=777,size=1m,suid,dev,exec", "berth-test", path]);
+    mkdirSync(inMounts(path), { recursive: true });
+    runAmongMounts("mount", "-t", "tmpfs", "-o", "mode=777,size=1m,suid,dev,exec", "berth-test", path);
     mounted.push(path);
-    writeFileSync(join(path, "note"), "of the operator\n", { mode: 0o666 });
-    chmodSync(join(path, "note"), 0o666);
+    const note = join(inMounts(path), "note");
+    writeFileSync(note, "of the operator\n", { mode: 0o666 });
+    chmodSync(note, 0o666);
+  }
+
+  const inMounts = (path: string) => join(`/proc/${sandboxes.pid}/root`, path);
+
+  function unmountAll(): void {
+    for (const path of mounted.splice(0).toReversed()) runAmongMounts("umount", "--lazy", path);
   }
 
   // Tries to read and write in each place. Returns the mount options, the text that was read and the files that were written.
@@ -64,7 +73,7 @@ describeWith(missing, "mounts that sandboxes share", () => {
     expectClosed(await attempt(sandbox, ["/run/berth-egress/below", "/run/berth-egress/below/deeper"]), 2);
   });
 
-  test("mounts below a template's own root are read-only", async () => {
+  testWith(readOnlyRoot, "mounts below a template's own root are read-only", async () => {
     const root = mkdtempSync(join(tmpdir(), "berth-root-"));
     try {
       chmodSync(root, 0o755);
@@ -79,7 +88,7 @@ describeWith(missing, "mounts that sandboxes share", () => {
       const own = await sandbox.sh("(echo x > /etc/mark) 2>/dev/null || cat /etc/mark; (echo x > /new) 2>/dev/null || echo kept");
       expect(own.output).toBe("its own root\nkept\n");
     } finally {
-      for (const path of mounted.splice(0).toReversed()) execFileSync("umount", ["--lazy", path]);
+      unmountAll();
       rmSync(root, { recursive: true });
     }
   });

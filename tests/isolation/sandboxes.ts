@@ -25,6 +25,13 @@ const FORMS: readonly (string | undefined)[] = ["sub-ids", "one-id"] satisfies U
 const wanted = process.env["BERTH_TEST_WITHOUT_ROOT"];
 export const userForm = FORMS.includes(wanted) ? (wanted as UserForm) : undefined;
 
+// Runs all tests of this folder on sandboxes with a writable root over this folder, which needs Python. Absent: with the host's programs.
+const writableRoot = process.env["BERTH_TEST_WRITABLE_ROOT"];
+const ROOT_FIELDS = writableRoot === undefined ? {} : { root: writableRoot, writableRoot: true };
+
+// For tests of what a writable root gives to a sandbox.
+export const readOnlyRoot: Missing = writableRoot === undefined ? undefined : "the sandboxes have a writable root of their own";
+
 // For tests of what only root can give to a sandbox.
 export const needsRoot: Missing = userForm === undefined ? undefined : "the server does not run as root";
 
@@ -47,6 +54,8 @@ export interface Sandboxes extends AsyncDisposable {
   links: DaemonLinks;
   egress: Egress;
   dataDir: string;
+  // The process whose mounts sandboxes see.
+  pid: number;
   create(template?: Partial<Template>): Promise<Sandbox>;
 }
 
@@ -68,7 +77,7 @@ export interface Outcome {
 export const initOf = ({ dataDir }: Pick<Sandboxes, "dataDir">, { id }: Pick<Sandbox, "id">): number =>
   Number(readFileSync(join(dataDir, "sandboxes", id, "init.pid"), "utf8"));
 
-type Parts = Pick<Sandboxes, "driver" | "egress"> & AsyncDisposable;
+type Parts = Pick<Sandboxes, "driver" | "egress" | "pid"> & AsyncDisposable;
 
 async function openParts(dataDir: string, allow: string[]): Promise<Parts> {
   if (!probe.usable) throw new Error(probe.reason);
@@ -79,6 +88,7 @@ async function openParts(dataDir: string, allow: string[]): Promise<Parts> {
   return {
     driver,
     egress,
+    pid: process.pid,
     async [Symbol.asyncDispose]() {
       await egress[Symbol.asyncDispose]();
       await driver[Symbol.asyncDispose]();
@@ -95,7 +105,7 @@ export async function openSandboxes({ allow = [], form = userForm }: SandboxesOp
   const dataDir = mkdtempSync(join(tmpdir(), "berth-isolation-"));
   if (form) chownSync(dataDir, USER, USER);
   const parts = await (form ? openUserDriver({ form, dataDir, runtimeDir: await daemonRuntime(), allow }) : openParts(dataDir, allow));
-  const { driver, egress } = parts;
+  const { driver, egress, pid } = parts;
   const tokenOf = (id: SandboxId) => `token of ${id}`;
   const links = createDaemonLinks({ driver, tokenOf, log: silentLog });
   const made = new Set<SandboxId>();
@@ -116,9 +126,10 @@ export async function openSandboxes({ allow = [], form = userForm }: SandboxesOp
     links,
     egress,
     dataDir,
+    pid,
     async create(changes = {}) {
       const id = newId("sbx", Date.now());
-      const template = { ...DEFAULT_TEMPLATE, diskMb: 256, ...changes };
+      const template = { ...DEFAULT_TEMPLATE, diskMb: 256, ...ROOT_FIELDS, ...changes };
       const spec = { id, template, tokenHash: createHash("sha256").update(tokenOf(id)).digest("hex") };
       made.add(id);
       await egress.open(id, template);

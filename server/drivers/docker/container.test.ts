@@ -36,7 +36,7 @@ test("the container has every isolation setting", () => {
 });
 
 test("the first process is the shell that reaps orphans and starts the daemon from its snapshot", () => {
-  expect(describeContainer(spec, settings)).toMatchObject({ Entrypoint: ["/bin/sh", "/opt/berth/init.sh"], Cmd: [] });
+  expect(describeContainer(spec, settings)).toMatchObject({ Entrypoint: ["/opt/berth/lib/sh", "/opt/berth/init.sh"], Cmd: [] });
 });
 
 test("only the sandbox's folders and terminals are mounted, and only its own folders are writable", () => {

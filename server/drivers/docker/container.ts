@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import type { SandboxId, Template } from "@berth/contract";
 import { cpuShares } from "../host/isolation/cpu-shares.ts";
+import { CLEARED_VARIABLES } from "../cleared-variables.ts";
 import type { SandboxSpec } from "../driver.ts";
 import { PSEUDO_TERMINALS } from "../host/isolation/host-limits.ts";
 import { FILTERED_ARCHITECTURES, seccompProfile } from "../host/isolation/seccomp.ts";
@@ -66,7 +67,7 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
     User: `${settings.uid}:${settings.uid}`,
     Hostname: "sandbox",
     WorkingDir: "/workspace",
-    Entrypoint: ["/bin/sh", "/opt/berth/init.sh"],
+    Entrypoint: ["/opt/berth/lib/sh", "/opt/berth/init.sh"],
     Cmd: [],
     // The health check of the image would run additional processes in every sandbox.
     Healthcheck: { Test: ["NONE"] },
@@ -122,6 +123,7 @@ function filterOptions(architecture: NodeJS.Architecture = process.arch): string
   return [`seccomp=${JSON.stringify(seccompProfile({ honoursErrno: true }, architecture))}`];
 }
 
+// PATH and LANG are those of the image; init.sh adds our programs.
 function environment({ tokenHash }: SandboxSpec): string[] {
   return [
     `BERTH_TOKEN_HASH=${tokenHash}`,
@@ -130,8 +132,7 @@ function environment({ tokenHash }: SandboxSpec): string[] {
     "BERTH_HOME=/home/user",
     "BERTH_EGRESS=/run/berth-egress/proxy.sock",
     "HOME=/home/user",
-    "LANG=C.UTF-8",
-    "PATH=/usr/local/bin:/usr/bin:/bin:/opt/berth/bin",
+    ...Object.entries(CLEARED_VARIABLES).map(([name, value]) => `${name}=${value}`),
   ];
 }
 

@@ -116,7 +116,16 @@ describeWith(dockerMissing, "docker", () => {
 
     test("has no secret in the environment and the labels of its container", async () => {
       const { Config } = await inspect(spec);
-      const names = ["BERTH_TOKEN_HASH", "BERTH_SOCKET", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"];
+      const names = [
+        "BERTH_TOKEN_HASH",
+        "BERTH_SOCKET",
+        "BERTH_WORKSPACE",
+        "BERTH_HOME",
+        "BERTH_EGRESS",
+        "HOME",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+      ];
       expect(new Set(Config.Env.map((line) => line.split("=")[0]))).toEqual(new Set(names));
       expect(Config.Labels).toMatchObject({ "dev.berth.installation": "resilience", "dev.berth.sandbox": spec.id });
     });

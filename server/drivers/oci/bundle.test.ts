@@ -3,6 +3,7 @@ import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { cpuShares } from "../host/isolation/cpu-shares.ts";
 import { bundleConfig, type BundleOptions } from "./bundle.ts";
 import { RUNTIME_KINDS } from "./runtime/runtime-kinds.ts";
+import { pairMappings } from "./users/id-mappings.ts";
 
 const options: BundleOptions = {
   template: { ...DEFAULT_TEMPLATE, cpus: 2 },
@@ -12,9 +13,10 @@ const options: BundleOptions = {
   home: "/sandbox/home",
   runtimeDir: "/runtime",
   egress: "/egress",
-  user: 1000,
-  namespace: { ids: { root: 0x70000000, user: 0x70000001 } },
-  cgroupsPath: "/berth-test",
+  hasHostPrograms: true,
+  user: { uid: 1000, gid: 1000 },
+  namespace: { mappings: pairMappings({ root: 0x70000000, user: 0x70000001 }) },
+  group: { path: "/berth-test", limitsCpu: true },
   env: {},
   args: [],
 };
@@ -24,7 +26,7 @@ test("a sandbox may use the CPUs of its template, but has little weight when the
 });
 
 test("without control groups, each process has limits, and the runtime is in the sandbox's user namespace already", () => {
-  const { linux, process } = bundleConfig({ ...options, namespace: "entered", cgroupsPath: undefined });
+  const { linux, process } = bundleConfig({ ...options, namespace: "entered", group: undefined });
   expect(Object.keys(linux.resources)).toEqual(["devices"]);
   expect(linux.namespaces.map(({ type }) => type)).not.toContain("user");
   expect(process.rlimits).toContainEqual({ type: "RLIMIT_NPROC", soft: DEFAULT_TEMPLATE.pids, hard: DEFAULT_TEMPLATE.pids });

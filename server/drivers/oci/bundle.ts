@@ -3,18 +3,24 @@ import { join } from "node:path";
 import type { Template } from "@berth/contract";
 import { CPU_PERIOD_US, cpuQuotaUs, cpuShares } from "../host/isolation/cpu-shares.ts";
 import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "../host/isolation/host-limits.ts";
+import type { BundleGroup } from "./cgroups/cgroups.ts";
 import type { BundleVolume } from "./filesystem/attach-volumes.ts";
-import { VOLUME_PARENTS } from "./filesystem/unrestricted-mounts.ts";
+import { KEPT_FOLDERS, VOLUME_PARENTS } from "./filesystem/unrestricted-mounts.ts";
 import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
 import { seccompProfile } from "../host/isolation/seccomp.ts";
-import { idMappings, type UserIds } from "./users/user-ids.ts";
+import type { IdMappings, InsideUser } from "./users/id-mappings.ts";
 
 export interface BundleOptions {
   template: Template;
   kind: RuntimeKind;
   root: string;
-  // Entries of the template's root to mount into `root`. Absent if `root` is complete.
-  rootEntries?: readonly string[] | undefined;
+  // The folder that becomes the sandbox's root, of the template or of an image, and its entries to mount into `root`. Absent if `root`
+  // is complete.
+  rootSource?: { path: string; entries: readonly string[] } | undefined;
+  // Whether the sandbox has the host's programs.
+  hasHostPrograms: boolean;
+  // The root is complete, and belongs to the sandbox alone, whose programs may change it.
+  writable?: boolean;
   // Folders of the host that are mounted into the sandbox.
   workspace: string;
   home: string;
@@ -23,41 +29,53 @@ export interface BundleOptions {
   // The host's folder for the daemon's socket. Absent if the socket is in a tmpfs of the sandbox.
   control?: string | undefined;
   volumes?: readonly BundleVolume[];
-  // The id of the user inside.
-  user: number;
+  // The user of the sandbox's programs.
+  user: InsideUser;
+  // The sandbox builds images: its root user may become others, mount file systems and change its root, within the sandbox.
+  builds?: boolean;
   // The sandbox's user namespace: the runtime has entered it before, joins the one at `path`, or creates one.
-  namespace: "entered" | { ids: UserIds; path?: string | undefined };
+  namespace: "entered" | { mappings: IdMappings; path?: string | undefined };
   // undefined: there are no control groups, and each process has limits instead.
-  cgroupsPath: string | undefined;
+  group: BundleGroup | undefined;
+  // The driver measures the sandbox's files, because its disk has no limit.
+  measuresDisk?: boolean;
   env: Record<string, string>;
   args: readonly string[];
 }
+
+// Package managers need these capabilities to give files to other users and to become them. The sandbox has them only over its own users,
+// who own nothing else on the host.
+const OF_ROOT = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETFCAP", "SETGID", "SETUID"].map((name) => `CAP_${name}`);
+// buildah also needs these, over the sandbox's own mounts. The programs of a build do not have the first two.
+const OF_BUILDS = [...OF_ROOT, ...["SYS_ADMIN", "SETPCAP", "SYS_CHROOT"].map((name) => `CAP_${name}`)];
 
 const MiB = 1024 * 1024;
 const OOM_SCORE = 200;
 
 // The config.json of the OCI runtime. This file and seccomp.ts contain all isolation of a sandbox.
 export function bundleConfig(options: BundleOptions) {
-  const { template, kind, root, user, namespace, env, args, cgroupsPath } = options;
+  const { template, kind, root, writable = false, user, builds = false, namespace, env, args, group, measuresDisk = false } = options;
+  const capabilities = builds ? OF_BUILDS : writable && user.uid === 0 ? OF_ROOT : [];
   const limits = readHostLimits();
   const { openFiles } = processLimits(template, limits);
   return {
     ociVersion: "1.0.2",
-    root: { path: root, readonly: true },
+    root: { path: root, readonly: !writable },
     hostname: "sandbox",
     process: {
       terminal: false,
-      user: { uid: user, gid: user },
+      user,
       args,
       cwd: "/workspace",
       env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
-      capabilities: { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] },
+      capabilities: { bounding: capabilities, effective: capabilities, inheritable: [], permitted: capabilities, ambient: [] },
       noNewPrivileges: true,
       // If the host runs out of memory, the kernel kills sandboxes before the server.
       oomScoreAdj: Math.max(OOM_SCORE, limits.oomScore),
       rlimits: [
         ...(kind.inheritsLimits ? [] : [rlimit("NOFILE", openFiles), rlimit("CORE", 0)]),
-        ...(cgroupsPath === undefined ? limitsWithoutGroup(template) : []),
+        ...(group ? [] : limitsWithoutGroup(template)),
+        ...(measuresDisk ? [rlimit("FSIZE", template.diskMb * MiB)] : []),
       ],
     },
     mounts: mountsOf(options),
@@ -67,36 +85,32 @@ export function bundleConfig(options: BundleOptions) {
         ...(namespace === "entered" ? [] : [{ type: "user", ...(namespace.path === undefined ? {} : { path: namespace.path }) }]),
       ],
       // No other user of the host has these ids, so even a program that escapes owns nothing there.
-      ...(namespace === "entered" ? {} : { uidMappings: idMappings(namespace.ids), gidMappings: idMappings(namespace.ids) }),
-      ...(cgroupsPath === undefined ? {} : { cgroupsPath }),
+      ...(namespace === "entered" ? {} : { uidMappings: namespace.mappings.uids, gidMappings: namespace.mappings.gids }),
+      ...(group && { cgroupsPath: group.path }),
       rootfsPropagation: "private",
       resources: {
         devices: [{ allow: false, access: "rwm" }],
-        ...(cgroupsPath === undefined ? {} : groupLimits(template)),
+        ...(group && groupLimits(template, group)),
       },
-      seccomp: seccompProfile({ ...kind, keepsOwners: user === 0 }),
+      seccomp: seccompProfile({ ...kind, keepsOwners: user.uid === 0 && !writable && !builds, mounts: builds }),
       maskedPaths: MASKED,
       readonlyPaths: ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"],
     },
   };
 }
 
-const groupLimits = ({ memoryMb, cpus, pids }: Template) => ({
+const groupLimits = ({ memoryMb, cpus, pids }: Template, { limitsCpu }: BundleGroup) => ({
   memory: { limit: memoryMb * MiB, swap: memoryMb * MiB },
-  cpu: { quota: cpuQuotaUs(cpus), period: CPU_PERIOD_US, shares: cpuShares(cpus) },
+  ...(limitsCpu && { cpu: { quota: cpuQuotaUs(cpus), period: CPU_PERIOD_US, shares: cpuShares(cpus) } }),
   pids: { limit: pids },
 });
 
 // Programs reserve more memory than they use: the daemon seven times as much.
 export const DATA_RESERVE_BYTES = 1024 * MiB;
 
-// The kernel counts processes per user and user namespace, so that limit is the sandbox's. The others are for each process and file;
-// the driver watches their sums (processes/usage-watch.ts), and reads the limits of the sandbox from its first process.
-const limitsWithoutGroup = ({ memoryMb, diskMb, pids }: Template) => [
-  rlimit("NPROC", pids),
-  rlimit("DATA", memoryMb * MiB + DATA_RESERVE_BYTES),
-  rlimit("FSIZE", diskMb * MiB),
-];
+// The kernel counts processes per user and user namespace, so that limit is the sandbox's. The other one is for each process, like that
+// of the size of a file; the driver watches the sums (processes/usage-watch.ts), and reads the limits from the first process.
+const limitsWithoutGroup = ({ memoryMb, pids }: Template) => [rlimit("NPROC", pids), rlimit("DATA", memoryMb * MiB + DATA_RESERVE_BYTES)];
 
 const rlimit = (name: string, value: number) => ({ type: `RLIMIT_${name}`, soft: value, hard: value });
 
@@ -110,7 +124,21 @@ const MASKED = [
 const HIDDEN = ["/usr/etc", "/usr/local/etc", "/usr/src", "/usr/local/src"];
 
 function mountsOf(options: BundleOptions) {
-  const { template, kind, user, rootEntries = [], workspace, home, runtimeDir, egress, control, volumes = [] } = options;
+  const {
+    template,
+    kind,
+    root,
+    user,
+    rootSource,
+    hasHostPrograms,
+    writable = false,
+    workspace,
+    home,
+    runtimeDir,
+    egress,
+    control,
+  } = options;
+  const { volumes = [] } = options;
   const tmpfs = (destination: string, ...options: string[]) => ({
     destination,
     type: "tmpfs",
@@ -127,8 +155,14 @@ function mountsOf(options: BundleOptions) {
   });
   // An empty tmpfs, because gVisor ignores maskedPaths.
   const empty = (destination: string) => tmpfs(destination, "ro", "mode=755", "size=4k", "nr_inodes=1", "noexec");
+  // The runtime creates the mount points below these folders, and it must not do that in the root that sandboxes share.
+  const volumeParents = VOLUME_PARENTS.filter((parent) => volumes.some(({ path }) => path.startsWith(`${parent}/`)));
   return [
-    ...rootEntries.map((name) => bind(`/${name}`, join(template.root ?? "/", name), "ro")),
+    // A folder in which something is mounted could be renamed. A mount point cannot, so programs find all mount points at every start
+    // as they were, and the path to the daemon's socket never leads elsewhere.
+    ...(writable ? [tmpfs("/run", "mode=755", "size=64m", "nr_inodes=16k")] : []),
+    ...(writable ? KEPT_FOLDERS.filter((path) => !volumeParents.includes(path)).map((path) => bind(path, join(root, path))) : []),
+    ...(rootSource?.entries ?? []).map((name) => bind(`/${name}`, join(rootSource!.path, name), "ro")),
     { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "nodev", "noexec"] },
     tmpfs("/dev", "mode=755", "size=64k", "nr_inodes=256", "noexec"),
     {
@@ -142,17 +176,16 @@ function mountsOf(options: BundleOptions) {
     // The daemon's socket is in memory, so that the daemon starts even if the disk is full. A server without root has to enter the
     // folder as a user that the sandbox does not know.
     control === undefined
-      ? tmpfs("/run/berth", "mode=755", `uid=${user}`, `gid=${user}`, "size=64k", "nr_inodes=16", "noexec")
+      ? tmpfs("/run/berth", "mode=755", `uid=${user.uid}`, `gid=${user.gid}`, "size=64k", "nr_inodes=16", "noexec")
       : bind("/run/berth", control, "noexec"),
-    ...(template.root === undefined ? [bind("/usr", "/usr", "ro"), ...HIDDEN.filter(isFolder).map(empty)] : []),
+    ...(hasHostPrograms ? [bind("/usr", "/usr", "ro"), ...HIDDEN.filter(isFolder).map(empty)] : []),
     bind("/opt/berth", runtimeDir, "ro"),
     bind("/run/berth-egress", egress, "ro", "noexec"),
     bind("/workspace", workspace),
     bind("/home/user", home),
-    // The runtime creates the mount points below these folders, and it must not do that in the root that sandboxes share.
-    ...VOLUME_PARENTS.filter((parent) => volumes.some(({ path }) => path.startsWith(`${parent}/`))).map((parent) =>
-      tmpfs(parent, "mode=755", "size=64k", "nr_inodes=128", "noexec"),
-    ),
+    // buildah expects the folder.
+    ...(options.builds ? [empty("/sys")] : []),
+    ...volumeParents.map((parent) => tmpfs(parent, "mode=755", "size=64k", "nr_inodes=128", "noexec")),
     ...volumes.map(({ path, source, mode }) => bind(path, source, ...(mode === "ro" ? ["ro"] : []))),
   ];
 }

@@ -16,11 +16,15 @@ import { createCpuPriorities } from "./cgroups/cpu-priorities.ts";
 import { closeControlFolder, controlFolderOf } from "./filesystem/control-folder.ts";
 import { createRemovals } from "./filesystem/removals.ts";
 import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
+import { unmountImage } from "./images/mount-image.ts";
+import { createUsedImages } from "./images/used-images.ts";
+import type { ImageStore } from "./images/image-store.ts";
 import { launchContainer, pidFileOf, socketBufferBytes } from "./launch.ts";
 import type { Privileges } from "./privileges/privileges.ts";
 import type { OnExceeded } from "./processes/usage-watch.ts";
 import { kindOf } from "./runtime/runtime-kinds.ts";
 import { createRuntime } from "./runtime/runtime.ts";
+import { createIdRanges } from "./users/id-ranges.ts";
 import { createUserIds } from "./users/user-ids.ts";
 
 // The containers of this installation's sandboxes, with their disks and folders. The caller makes sure that only one call at
@@ -61,6 +65,10 @@ export interface Containers extends AsyncDisposable {
   heldMemoryBytes(id: SandboxId): number;
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
   readonly namedVolumes: NamedVolumes;
+  // The digests of the images that sandboxes use, running or not.
+  imagesInUse(): Set<string>;
+  // The digest of the sandbox's image, if it has one.
+  imageOf(id: SandboxId): string | undefined;
 }
 
 export interface ContainersOptions {
@@ -76,6 +84,7 @@ export interface ContainersOptions {
   startTimeoutMs: number;
   stopTimeoutMs: number;
   privileges: Privileges;
+  images: ImageStore;
   onRemovalError(id: string, error: unknown): void;
   onExceeded: OnExceeded;
 }
@@ -99,13 +108,17 @@ export function createContainers(options: ContainersOptions): Containers {
     namedVolumes,
     diskWriteLimitMib,
     userIds: createUserIds(sandboxesDir, privileges.ids),
+    idRanges: createIdRanges(sandboxesDir),
     privileges,
     rootsDir,
     runtimeDir,
   };
   const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError, files });
-  const priorities = createCpuPriorities({ cgroups, list: listFolders });
+  // The runtime sets the weight of a group more than once, and the kernel refuses that in the background class.
+  const starting = new Set<string>();
+  const priorities = createCpuPriorities({ cgroups, list: () => listFolders().filter((name) => !starting.has(name)) });
   const snapshots = createDiskSnapshots({ dataDir, disks, files, diskReserveMib: options.diskReserveMib });
+  const usedImages = createUsedImages([sandboxesDir, snapshots.folder], options.images);
   // Frozen for a snapshot, and about to run again.
   const copying = new Set<SandboxId>();
 
@@ -118,9 +131,10 @@ export function createContainers(options: ContainersOptions): Containers {
   }
 
   // The operator may mount file systems below a folder that sandboxes see, at any time. No sandbox may write to them.
-  function checkMounts({ id, volumes: mounted = [] }: SandboxSpec): void {
+  function checkMounts({ id, volumes = [], template }: SandboxSpec): void {
     const pid = initPidOf(id);
-    const found = pid === undefined ? [] : findUnrestrictedMounts(readFileIfReadable(`/proc/${pid}/mountinfo`) ?? "", mounted);
+    const own = { volumes, writable: template.writableRoot ?? false };
+    const found = pid === undefined ? [] : findUnrestrictedMounts(readFileIfReadable(`/proc/${pid}/mountinfo`) ?? "", own);
     if (found.length > 0) throw new Error(`${options.runtime}: ${unrestrictedMountsError(found)}`);
   }
 
@@ -140,6 +154,7 @@ export function createContainers(options: ContainersOptions): Containers {
   async function releaseMounts(folder: string): Promise<void> {
     await closeControlFolder(folder);
     await detachVolumes(folder);
+    await unmountImage(folder);
     const device = disks.deviceOf(folder);
     // This comes before the device is released, because the next sandbox may get it at once.
     if (device !== undefined) cgroups.unlimitWrites(device);
@@ -200,13 +215,20 @@ export function createContainers(options: ContainersOptions): Containers {
 
     async start(spec, files, signal) {
       const { id } = spec;
+      const image = usedImages.choose(folderOf(id), spec.snapshot && snapshots.folderOf(spec.snapshot), spec);
       mkdirSync(folderOf(id), { recursive: true, mode: 0o700 });
       await removeContainer(id);
       makeFolder(join(dataDir, "egress"), 0o700);
       makeFolder(egressOf(id), 0o755);
-      const folders = { folder: folderOf(id), egress: egressOf(id) };
+      usedImages.record(folderOf(id), spec, image);
+      const folders = { folder: folderOf(id), egress: egressOf(id), image };
       const create = { source: snapshots.sourceOf(spec.snapshot) };
-      await launchContainer(launchDeps, spec, files === "new" ? { ...folders, create } : folders, signal);
+      starting.add(id);
+      try {
+        await launchContainer(launchDeps, spec, files === "new" ? { ...folders, create } : folders, signal);
+      } finally {
+        starting.delete(id);
+      }
       if (!kind.opaque) checkMounts(spec);
       await awaitResponse(id, signal);
     },
@@ -220,7 +242,9 @@ export function createContainers(options: ContainersOptions): Containers {
       const hold = isRunning ? { freeze: () => cgroups.freeze(id, signal), thaw: () => cgroups.thaw(id) } : undefined;
       if (isRunning) copying.add(id);
       try {
-        return await snapshots.take(snapshotId, folderOf(id), hold, signal);
+        const taken = await snapshots.take(snapshotId, folderOf(id), hold, signal);
+        usedImages.copy(folderOf(id), snapshots.folderOf(snapshotId));
+        return taken;
       } finally {
         copying.delete(id);
       }
@@ -253,14 +277,17 @@ export function createContainers(options: ContainersOptions): Containers {
     stats: (id) => ({ ...cgroups.stats(id), diskBytes: disks.usedBytes(folderOf(id)) }),
     changeLimits(id, limits) {
       if (!isAlive(id)) return;
-      cgroups.setLimits(id, { cpus: limits.cpus, memoryBytes: limits.memoryMb * 1024 * 1024 });
+      const { cpus, memoryMb } = limits;
+      const bufferBytes = kind.opaque ? undefined : socketBufferBytes(limits);
+      cgroups.setLimits(id, { cpus, memoryBytes: memoryMb * 1024 * 1024, socketBufferBytes: bufferBytes });
       priorities.forgetWeight(id);
-      if (!kind.opaque) cgroups.limitSocketBuffers(id, socketBufferBytes(limits));
     },
     heldMemoryBytes: (id) => (isAlive(id) ? cgroups.heldMemoryBytes(id) : 0),
     updateCpuPriorities: () => priorities.update(),
     dial,
     namedVolumes,
+    imagesInUse: usedImages.digests,
+    imageOf: (id) => usedImages.read(folderOf(id))?.digest,
     async [Symbol.asyncDispose]() {
       await removals[Symbol.asyncDispose]();
       await cgroups[Symbol.asyncDispose]();

@@ -12,7 +12,9 @@ import { readConfig } from "../../config/config.ts";
 import { silentLog } from "../../log.ts";
 import { createSandboxDisks } from "../host/disks/sandbox-disks.ts";
 import { findRemainingResources } from "./testing/remaining-resources.ts";
+import { offersWritableRoots } from "./filesystem/writable-root.ts";
 import { createOciDriver } from "./oci.ts";
+import { makeSmallRoot } from "./testing/small-root.ts";
 import { probeOci } from "./probe.ts";
 
 const ROUNDS = Number(process.env.BERTH_CRASH_ROUNDS ?? 4);
@@ -26,13 +28,10 @@ describeWith(missing, "a server that is killed at a random moment", () => {
     if (!probe.usable) throw new Error(probe.reason);
     const dataDir = mkdtempSync(join(tmpdir(), "berth-crash-"));
     const runtimeDir = await daemonRuntime();
-    const args = [
-      join(import.meta.dirname, "testing/create-until-killed.ts"),
-      dataDir,
-      runtimeDir,
-      probe.runtime,
-      String(probe.boundDisks),
-    ];
+    const options = { dataDir, runtimeDir, log: silentLog, runtime: probe.runtime, boundDisks: probe.boundDisks };
+    const root = offersWritableRoots({ ...probe, asRoot: process.getuid?.() === 0 }) ? makeSmallRoot([]) : "";
+    const script = join(import.meta.dirname, "testing/create-until-killed.ts");
+    const args = [script, dataDir, runtimeDir, probe.runtime, String(probe.boundDisks), root];
     for (let round = 0; round < ROUNDS; round++) {
       const server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       let printed = "";
@@ -42,7 +41,7 @@ describeWith(missing, "a server that is killed at a random moment", () => {
       server.kill("SIGKILL");
       await once(server, "close");
 
-      const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime: probe.runtime, boundDisks: probe.boundDisks });
+      const driver = createOciDriver(options);
       const deadline = () => AbortSignal.timeout(60_000);
       for (const { id } of await driver.list(deadline())) await driver.destroy(id, deadline());
       expect(await driver.list(deadline())).toEqual([]);
@@ -52,7 +51,7 @@ describeWith(missing, "a server that is killed at a random moment", () => {
         expect(findRemainingResources(dataDir, id)).toEqual([]);
       }
     }
-    rmSync(dataDir, { recursive: true, force: true });
+    for (const folder of [dataDir, root].filter((path) => path !== "")) rmSync(folder, { recursive: true, force: true });
   }, 120_000);
 
   test("while it deletes the files of a destroyed sandbox leaves a sandbox that the next server lists and destroys", async () => {

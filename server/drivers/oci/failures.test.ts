@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith } from "../../../tests/support/machine.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import { writeDaemon } from "./testing/write-daemon.ts";
 import { findRemainingResources } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
@@ -34,7 +35,7 @@ describeWith(missing, "a sandbox that cannot be started", () => {
     const dataDir = join(folder, "data");
     const command = runtime === undefined ? probe.runtime : join(folder, "runtime");
     if (runtime !== undefined) writeFileSync(command, `#!/bin/sh\n${runtime}\n`, { mode: 0o755 });
-    writeFileSync(join(folder, "init.sh"), daemon);
+    writeDaemon(folder, daemon);
     const driver = createOciDriver({
       dataDir,
       runtimeDir: folder,

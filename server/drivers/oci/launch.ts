@@ -1,21 +1,27 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Template } from "@berth/contract";
+import { AppError, type Template } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { SandboxSpec } from "../driver.ts";
 import { processLimits, sharedProcessLimits } from "../host/isolation/host-limits.ts";
 import { PLAIN_PATH } from "../host/run.ts";
 import type { NamedVolumes } from "../host/named-volumes/named-volumes.ts";
-import { bypassPageCache, type SandboxDisks } from "../host/disks/sandbox-disks.ts";
-import { bundleConfig } from "./bundle.ts";
+import { bypassPageCache, type SandboxDisk, type SandboxDisks } from "../host/disks/sandbox-disks.ts";
+import { bundleConfig, type BundleOptions } from "./bundle.ts";
 import type { Cgroups } from "./cgroups/cgroups.ts";
 import { openControlFolder } from "./filesystem/control-folder.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./filesystem/root.ts";
+import { mountImage, unmountImage } from "./images/mount-image.ts";
+import type { ImageRoot } from "./images/image-store.ts";
 import { attachVolumes } from "./filesystem/attach-volumes.ts";
-import { privateMountPaths } from "./runtime/private-mounts.ts";
+import { prepareWritableRoot, type WritableRoot } from "./filesystem/writable-root.ts";
+import { privateMountPaths, type PrivateMounts } from "./runtime/private-mounts.ts";
 import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { Privileges } from "./privileges/privileges.ts";
+import { hostIdOf, ROOT_USER, type InsideUser } from "./users/id-mappings.ts";
+import type { IdRanges } from "./users/id-ranges.ts";
+import { mappingsOf, openNamespaces } from "./privileges/sandbox-namespaces.ts";
 import type { AssignedIds } from "./users/user-ids.ts";
 
 export interface LaunchDeps {
@@ -27,6 +33,7 @@ export interface LaunchDeps {
   // MiB a second; 0 for no limit.
   diskWriteLimitMib: number;
   userIds: AssignedIds;
+  idRanges: IdRanges;
   privileges: Privileges;
   rootsDir: string;
   runtimeDir: string;
@@ -36,6 +43,8 @@ export interface LaunchFolders {
   // The sandbox's own folder: disk, bundle and process id.
   folder: string;
   egress: string;
+  // Absent: the sandbox has the template's root, or the host's programs.
+  image?: ImageRoot | undefined;
   // Absent: the disk must exist. `source` finds the folder of the snapshot that a new one starts with.
   create?: { source: (() => string) | undefined };
 }
@@ -60,43 +69,68 @@ export const pidFileOf = (folder: string) => join(folder, "init.pid");
 // Opens the sandbox's disk, writes its bundle, and starts the container. Resolves when the container runs, which is before its
 // daemon answers.
 export async function launchContainer(
-  { runtime, kind, cgroups, disks, namedVolumes, diskWriteLimitMib, userIds, privileges, rootsDir, runtimeDir }: LaunchDeps,
+  { runtime, kind, cgroups, disks, namedVolumes, diskWriteLimitMib, userIds, idRanges, privileges, rootsDir, runtimeDir }: LaunchDeps,
   { id, template, tokenHash, volumes: mounted = [] }: SandboxSpec,
-  { folder, egress, create }: LaunchFolders,
+  { folder, egress, image, create }: LaunchFolders,
   signal: AbortSignal,
 ): Promise<void> {
+  const writable = template.writableRoot ?? false;
   const ids = userIds.of(folder, { sharesFiles: mounted.length > 0 });
-  const [disk, namespace] = await Promise.allSettled([
-    disks.open(folder, { ...(create && { create: { diskMb: template.diskMb, ...create } }), owner: ids.user, signal }),
+  const builds = privileges.builds ?? false;
+  const user = builds ? ROOT_USER : writable ? (image?.config.user ?? ROOT_USER) : ordinaryUser(privileges, image);
+  const users = { ids, user, first: writable || builds ? idRanges.of(folder) : undefined };
+  const mappings = mappingsOf(users);
+  const [opened, namespaces] = await Promise.allSettled([
+    disks.open(folder, {
+      ...(create && { create: { diskMb: template.diskMb, ...create } }),
+      owner: ids.user,
+      keepsOwners: writable,
+      signal,
+    }),
     // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
-    kind.opaque && mounted.length === 0 ? undefined : privileges.openUserNamespace(ids, signal),
+    kind.opaque && mounted.length === 0
+      ? undefined
+      : openNamespaces(privileges, { ...users, limits: processLimits(template), hasVolumes: mounted.length > 0 }, signal),
   ]);
-  await using userNamespace = namespace.status === "fulfilled" ? namespace.value : undefined;
-  if (disk.status === "rejected") throw disk.reason;
-  if (namespace.status === "rejected") throw namespace.reason;
-  const { workspace, home } = disk.value;
+  await using held = namespaces.status === "fulfilled" ? namespaces.value : undefined;
+  if (opened.status === "rejected") throw opened.reason;
+  if (namespaces.status === "rejected") throw namespaces.reason;
+  const disk = opened.value;
+  const userNamespace = held?.programs;
   const attached = await attachVolumes(
     namedVolumes,
     mounted,
-    { folder, home, owner: ids.user, userNamespace: userNamespace?.path, files: privileges.files },
+    { folder, home: disk.home, owner: ids.user, userNamespace: held?.volumes.path, files: privileges.files },
     signal,
   );
-  const folders = { workspace, home, runtimeDir, egress, ...attached.sources };
-  const privateMounts = kind.opaque ? { ...folders, control: await openControlFolder(folder, ids.user, signal) } : undefined;
+  const folders = { workspace: disk.workspace, home: disk.home, runtimeDir, egress, ...attached.sources };
+  const stagedFolders = kind.opaque ? { ...folders, control: await openControlFolder(folder, ids.user, signal) } : undefined;
+  const root = writable
+    ? writableRoot(lowerOf(template, image), disk, {
+        programs: held?.programs.path ?? "",
+        disk: held?.disk?.path ?? "",
+        owner: hostIdOf(mappings, ROOT_USER),
+      })
+    : rootOf(image ? await mountImage(folder, image, kind.opaque ? undefined : userNamespace) : template.root, kind, {
+        rootsDir,
+        user: user.uid,
+      });
   const config = bundleConfig({
     template,
     kind,
-    ...rootOf(template, kind, { rootsDir, user: privileges.user }),
-    ...(privateMounts ? privateMountPaths(privateMounts) : folders),
-    volumes: attached.mounts(privateMounts ? privateMountPaths(attached.sources) : attached.sources),
-    user: privileges.user,
-    namespace: userNamespace?.enter ? "entered" : { ids, path: kind.opaque ? undefined : userNamespace?.path },
-    cgroupsPath: cgroups.pathOf(id),
-    args: ["/bin/sh", "/opt/berth/init.sh"],
-    env: { ...DAEMON_ENV, BERTH_TOKEN_HASH: tokenHash },
+    ...(stagedFolders ? privateMountPaths(stagedFolders) : folders),
+    volumes: attached.mounts(stagedFolders ? privateMountPaths(attached.sources) : attached.sources),
+    ...root.bundle,
+    user,
+    builds,
+    namespace: userNamespace?.enter ? "entered" : { mappings, path: kind.opaque ? undefined : userNamespace?.path },
+    group: cgroups.groupOf(id),
+    measuresDisk: privileges.measuresDisks,
+    args: ["/opt/berth/lib/sh", "/opt/berth/init.sh"],
+    env: { ...envOf(image), BERTH_TOKEN_HASH: tokenHash },
   });
   writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
-  if (!kind.opaque) cgroups.limitSocketBuffers(id, socketBufferBytes(template));
+  cgroups.prepare(id, { socketBufferBytes: kind.opaque ? undefined : socketBufferBytes(template) });
   const devices = [disks.deviceOf(folder), ...namedVolumes.devicesIn(folder)].filter((device) => device !== undefined);
   const bypasses = Promise.all(devices.map(bypassPageCache));
   try {
@@ -107,23 +141,72 @@ export async function launchContainer(
         bundle: folder,
         pidFile: pidFileOf(folder),
         limits: enter ? sharedProcessLimits(template) : processLimits(template),
-        privateMounts,
+        privateMounts: stagedFolders ? { folders: stagedFolders } : root.mounts,
         ...(enter && { enter }),
       },
       signal,
     );
   } finally {
-    await bypasses;
+    // The container has its own mounts of the image by now. On the host, a backup would read the image once for each sandbox.
+    await Promise.all([bypasses, unmountImage(folder)]);
   }
   if (diskWriteLimitMib > 0) for (const device of devices) cgroups.limitWrites(id, device, diskWriteLimitMib * 1024 * 1024);
 }
 
-function rootOf(
-  { root }: Template,
-  kind: RuntimeKind,
-  { rootsDir, user }: { rootsDir: string; user: number },
-): { root: string; rootEntries?: string[] } {
-  if (root === undefined) return { root: prepareHostRoot(rootsDir, user) };
-  const { path, entries } = prepareTemplateRoot(rootsDir, root);
-  return kind.opaque ? { root } : { root: path, rootEntries: entries };
+// Without ids of its own, the sandbox's user has the only number that there is.
+function ordinaryUser(privileges: Privileges, image: ImageRoot | undefined): InsideUser {
+  const uid = privileges.user === 0 ? 0 : (image?.config.user?.uid ?? privileges.user);
+  return { uid, gid: uid };
 }
+
+// The root of a sandbox, as the runtime gets it.
+interface LaunchRoot {
+  bundle: Pick<BundleOptions, "root" | "rootSource" | "hasHostPrograms" | "writable"> & Partial<Pick<BundleOptions, "workspace" | "home">>;
+  mounts?: PrivateMounts | undefined;
+}
+
+// `source` is a folder of the template or of an image. Absent: the host's programs.
+function rootOf(source: string | undefined, kind: RuntimeKind, { rootsDir, user }: { rootsDir: string; user: number }): LaunchRoot {
+  if (source === undefined) return { bundle: { root: prepareHostRoot(rootsDir, user), hasHostPrograms: true } };
+  const { path, entries } = prepareTemplateRoot(rootsDir, source);
+  if (kind.opaque) return { bundle: { root: source, hasHostPrograms: false } };
+  return { bundle: { root: path, rootSource: { path: source, entries }, hasHostPrograms: false } };
+}
+
+type Lower = Pick<WritableRoot, "lower" | "name">;
+
+// The changes of an image belong to its digest, whatever its name is.
+function lowerOf({ root }: Template, image: ImageRoot | undefined): Lower | undefined {
+  if (image) return { lower: image.root, name: image.digest };
+  return root === undefined ? undefined : { lower: root, name: root };
+}
+
+// Workspace and home show files of all users of the sandbox, which the disk has with other ids.
+function writableRoot(lower: Lower | undefined, disk: SandboxDisk, { programs, disk: ofDisk, owner }: WritableRootUsers): LaunchRoot {
+  if (lower === undefined) throw new AppError("sandbox_failed", { cause: new Error("a writable root needs a root or an image") });
+  const { path, mounts } = prepareWritableRoot({ ...lower, changes: disk.rootChanges, userNamespace: programs, owner });
+  const { workspace, home } = disk;
+  const mapped = (source: string) => ({ source, mode: "rw", userNamespace: ofDisk }) as const;
+  return {
+    bundle: { root: path, hasHostPrograms: false, writable: true, ...privateMountPaths({ workspace, home }) },
+    mounts: { ...mounts, mapped: { ...mounts.mapped, workspace: mapped(workspace), home: mapped(home) } },
+  };
+}
+
+interface WritableRootUsers {
+  // Paths of user namespaces: see SandboxNamespaces.
+  programs: string;
+  disk: string;
+  // The ids of the sandbox's root user on the host.
+  owner: InsideUser;
+}
+
+// The daemon gives the image's variables to programs (daemon/programs/environment.ts). The image's folders with programs come before ours.
+const envOf = (image: ImageRoot | undefined): Record<string, string> => {
+  const { PATH: path, ...env } = image?.config.env ?? {};
+  return {
+    ...DAEMON_ENV,
+    ...(image && { BERTH_IMAGE_ENV: JSON.stringify(env) }),
+    ...(path !== undefined && path !== "" && { PATH: `${path}:${PLAIN_PATH}` }),
+  };
+};

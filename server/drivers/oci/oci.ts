@@ -9,8 +9,11 @@ import type { Driver, SandboxSummary } from "../driver.ts";
 import { daemonBuild } from "../host/daemon-build.ts";
 import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
+import { createImageStore, type ImageStoreOptions } from "./images/image-store.ts";
+import { keepImages } from "./images/upkeep.ts";
 import { createContainers } from "./containers.ts";
 import { asRoot, ROOTS_OF_ROOT, type Privileges } from "./privileges/privileges.ts";
+import { offersWritableRoots } from "./filesystem/writable-root.ts";
 import { createOrphanedCommands } from "./runtime/orphaned-commands.ts";
 
 export interface OciDriverOptions {
@@ -30,6 +33,9 @@ export interface OciDriverOptions {
   openPrivileges?: (dataDir: string) => Privileges;
   // Overrides where the root folders that sandboxes share are.
   rootsDir?: string;
+  images?: Pick<ImageStoreOptions, "registry" | "limits">;
+  // The images of templates, which are fetched at once and kept. Absent: images are not managed, because another process does that.
+  imageNames?: ReadonlySet<string>;
   startTimeoutMs?: number;
   stopTimeoutMs?: number;
   clock?: Clock;
@@ -48,6 +54,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const privileges = openPrivileges(dataDir);
   const { rootsDir = privileges.rootsDir } = options;
   if (rootsDir === ROOTS_OF_ROOT) makeFolder(dirname(ROOTS_OF_ROOT), 0o755);
+  const images = createImageStore({ dataDir, files: privileges.files, log, diskReserveMib, ...options.images });
   const containers = createContainers({
     dataDir,
     runtimeDir,
@@ -59,10 +66,13 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     startTimeoutMs,
     stopTimeoutMs,
     privileges,
+    images,
     onExceeded: (id, exceeded) => log.warn("sandbox.limit_exceeded", { sandboxId: id, ...exceeded }),
     // `list` reports the sandbox until a repeated destroy has removed the rest.
     onRemovalError: (id, error) => log.warn("sandbox.removal_failed", { sandboxId: id, error: String(error) }),
   });
+  const { imageNames } = options;
+  const upkeep = imageNames && keepImages({ images, names: imageNames, inUse: containers.imagesInUse, clock, log });
   const updatePriorities = () =>
     containers.updateCpuPriorities().catch((error: unknown) => log.warn("sandbox.priorities_failed", { error: String(error) }));
   const priorities = clock.every(CPU_PRIORITIES_MS, () => runWork(CPU_PRIORITIES, updatePriorities));
@@ -107,7 +117,13 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
   return {
     name: "oci",
-    traits: { hostBound: true, freezes: true, isolates: true, recipe: daemonBuild(runtimeDir) },
+    traits: {
+      hostBound: true,
+      freezes: true,
+      isolates: true,
+      writableRoots: offersWritableRoots({ runtime, boundDisks, asRoot: privileges === asRoot }),
+      recipe: daemonBuild(runtimeDir),
+    },
 
     create: (spec, signal) =>
       operation(spec.id, signal, async () => {
@@ -156,8 +172,10 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
     destroy: (id, signal) =>
       operation(id, signal, async () => {
+        const digest = containers.imageOf(id);
         await containers.removeInBackground(id);
         checked.delete(id);
+        if (digest !== undefined) upkeep?.released(digest);
       }),
 
     takeSnapshot: (id, snapshotId, signal) => operation(id, signal, () => containers.takeSnapshot(id, snapshotId, signal)),
@@ -170,17 +188,22 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       flush: (id, signal) => withDriverErrors(signal, () => containers.flush(id, signal)),
     }),
     stats: async (id) => containers.stats(id),
-    ...(privileges === asRoot && {
-      liveLimits: {
-        change: (id, limits, signal) => operation(id, signal, async () => containers.changeLimits(id, limits)),
-        heldMemoryBytes: async (id) => containers.heldMemoryBytes(id),
-      },
-    }),
+    liveLimits: {
+      change: (id, limits, signal) => operation(id, signal, async () => containers.changeLimits(id, limits)),
+      heldMemoryBytes: async (id) => containers.heldMemoryBytes(id),
+    },
+    images: {
+      fetch: (name, signal) => withDriverErrors(signal, async () => void (await images.ensure(name, signal))),
+      stateOf: (name) => images.state(name),
+      importArchive: (path, name, signal) => withDriverErrors(signal, async () => void (await images.importArchive(path, name, signal))),
+    },
     volumes: containers.namedVolumes,
     dial: containers.dial,
     // Sandboxes outlive the server, but the remains of destroyed ones should not.
     async [Symbol.asyncDispose]() {
       await priorities[Symbol.asyncDispose]();
+      await images[Symbol.asyncDispose]();
+      await upkeep?.[Symbol.asyncDispose]();
       await containers[Symbol.asyncDispose]();
       await privileges[Symbol.asyncDispose]();
     },

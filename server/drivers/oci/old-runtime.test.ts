@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, type Missing } from "../../../tests/support/machine.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import { writeDaemon } from "./testing/write-daemon.ts";
 import { findRemainingResources } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
@@ -54,7 +55,7 @@ describeWith(missing, "a runtime that does not know recursive mount options", ()
   test("starts no sandbox, even if the probe has not refused it", async () => {
     if (!probe.usable) throw new Error(probe.reason);
     const dataDir = join(folder, "data");
-    writeFileSync(join(folder, "init.sh"), "sleep 100");
+    writeDaemon(folder, "sleep 100");
     const driver = createOciDriver({ dataDir, runtimeDir: folder, log: silentLog, runtime: old, boundDisks: probe.boundDisks });
     const id = newId("sbx", Date.now());
     const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };

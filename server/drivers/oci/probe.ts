@@ -14,8 +14,10 @@ import { commandLine } from "./runtime/runtime.ts";
 import { FILTERED_ARCHITECTURES } from "../host/isolation/seccomp.ts";
 import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
 import { privateMountPaths } from "./runtime/private-mounts.ts";
+import { delegatedGroup, type DelegatedGroup } from "./cgroups/delegated-group.ts";
 import { asRoot, ROOTS_OF_ROOT, type Privileges } from "./privileges/privileges.ts";
 import { asOrdinaryUser, worksWithoutRoot } from "./privileges/ordinary-user.ts";
+import { pairMappings } from "./users/id-mappings.ts";
 import { USER } from "./users/user-ids.ts";
 import { probeDisks } from "../host/disks/sandbox-disks.ts";
 
@@ -70,30 +72,46 @@ async function probeAsRoot(found: readonly string[]): Promise<OciProbe> {
 
 function probeWithoutRoot(found: readonly string[]): Promise<OciProbe> {
   return withScratch(async (scratch) => {
-    const subIds = findSubIds();
-    await using privileges = asOrdinaryUser(scratch, subIds);
+    const [subIds, claimed] = [findSubIds(), await delegatedGroup()];
+    const delegated = "group" in claimed ? claimed.group : undefined;
+    await using privileges = asOrdinaryUser(scratch, subIds, delegated);
     const tried = await tryRuntimes(found, scratch, privileges);
     if (!tried.runtime)
-      return { usable: false, reason: `No container could be started without root (${tried.failures}).${namespacesHint()}` };
+      return { usable: false, reason: namespacesRefusal() ?? `No container could be started without root (${tried.failures}).` };
     const users =
       "ids" in subIds ? "each sandbox has its own user id" : `all sandboxes have the user id of this server, because ${subIds.missing}`;
-    const limits = "processes are limited, memory and disk are watched, processor time has no limit";
     return {
       usable: true,
       runtime: tried.runtime,
       boundDisks: false,
-      reason: `${tried.runtime} runs containers here without root; ${users}; ${limits}.`,
+      reason: `${tried.runtime} runs containers here without root; ${users}; ${describeLimits(delegated)}.${delegated ? "" : groupHint()}`,
     };
   });
 }
 
-// Distributions can turn off what an ordinary user needs.
-function namespacesHint(): string {
-  const isOff = (setting: string, value: string) => readFileIfReadable(`/proc/sys/${setting}`)?.trim() === value;
-  if (isOff("kernel/unprivileged_userns_clone", "0")) return " Root can allow it with `sysctl kernel.unprivileged_userns_clone=1`.";
-  if (isOff("kernel/apparmor_restrict_unprivileged_userns", "1"))
-    return " Root can allow it with `sysctl kernel.apparmor_restrict_unprivileged_userns=0`.";
-  return "";
+function describeLimits(delegated: DelegatedGroup | undefined): string {
+  if (!delegated) return "processes are limited, memory and disk are watched, processor time has no limit";
+  const limited = delegated.limitsCpu ? "processes, memory and processor time are limited" : "processes and memory are limited";
+  return `${limited} by a control group of systemd, ${delegated.limitsCpu ? "" : "processor time has no limit, "}disk is watched`;
+}
+
+// The user's own systemd gives a control group to whoever asks.
+const groupHint = (): string =>
+  existsSync(`/run/user/${process.getuid?.()}/systemd/private`)
+    ? " The kernel limits all but the disk if the server is started with `systemd-run --user --scope -p Delegate=yes`."
+    : "";
+
+// Distributions and operators can turn off what an ordinary user needs: Debian, any machine, and Ubuntu.
+const NAMESPACE_SETTINGS = [
+  { name: "kernel.unprivileged_userns_clone", off: "0", on: "1" },
+  { name: "user.max_user_namespaces", off: "0", on: "15000" },
+  { name: "kernel.apparmor_restrict_unprivileged_userns", off: "1", on: "0" },
+];
+
+function namespacesRefusal(): string | undefined {
+  const found = NAMESPACE_SETTINGS.find(({ name, off }) => readFileIfReadable(`/proc/sys/${name.replace(".", "/")}`)?.trim() === off);
+  if (!found) return undefined;
+  return `This machine does not let ordinary users create user namespaces; root can allow it with \`sysctl ${found.name}=${found.on}\`.`;
 }
 
 async function withScratch(work: (scratch: string) => Promise<OciProbe>): Promise<OciProbe> {
@@ -155,9 +173,10 @@ const SAMPLE = {
   home: "home",
   runtimeDir: "runtime",
   egress: "egress",
-  user: USER,
-  namespace: { ids: { root: 1, user: 2 } },
-  cgroupsPath: "probe",
+  hasHostPrograms: true,
+  user: { uid: USER, gid: USER },
+  namespace: { mappings: pairMappings({ root: 1, user: 2 }) },
+  group: { path: "probe", limitsCpu: true },
   env: { PATH: PLAIN_PATH },
   args: ["/bin/cat", "/proc/self/mountinfo"],
 };
@@ -179,7 +198,7 @@ async function tryRuntime(runtime: string, scratch: string, privileges: Privileg
       runtimeDir: folder(SAMPLE.runtimeDir),
       egress: folder(SAMPLE.egress),
     };
-    const privateMounts = kind.opaque ? { ...folders, control: folder("control") } : undefined;
+    const stagedFolders = kind.opaque ? { ...folders, control: folder("control") } : undefined;
     const userIds = privileges.ids.idsOf(privileges.ids.pick(new Set(), { sharesFiles: false }));
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     await using userNamespace = kind.opaque ? undefined : await privileges.openUserNamespace(userIds, signal);
@@ -187,10 +206,10 @@ async function tryRuntime(runtime: string, scratch: string, privileges: Privileg
       ...SAMPLE,
       kind,
       root: prepareHostRoot(privileges.rootsDir, privileges.user),
-      ...(privateMounts ? privateMountPaths(privateMounts) : folders),
-      user: privileges.user,
-      namespace: userNamespace?.enter ? "entered" : { ids: userIds, path: userNamespace?.path },
-      cgroupsPath: cgroups.pathOf(id),
+      ...(stagedFolders ? privateMountPaths(stagedFolders) : folders),
+      user: { uid: privileges.user, gid: privileges.user },
+      namespace: userNamespace?.enter ? "entered" : { mappings: pairMappings(userIds), path: userNamespace?.path },
+      group: cgroups.groupOf(id),
     });
     // The user of the sandbox does not own the workspace of the probe, so start in the root folder.
     config.process.cwd = "/";
@@ -198,6 +217,7 @@ async function tryRuntime(runtime: string, scratch: string, privileges: Privileg
     const args = ["--root", stateDir, ...kind.flags, "run", "--bundle", scratch, id];
     const limits = processLimits(SAMPLE.template);
     const enter = userNamespace?.enter;
+    const privateMounts = stagedFolders && { folders: stagedFolders };
     const { code, output } = await run(...commandLine(runtime, args, { limits, privateMounts, ...(enter && { enter }) }), { signal });
     const unrestricted = kind.opaque ? [] : findUnrestrictedMounts(output);
     if (unrestricted.length > 0) return unrestrictedMountsError(unrestricted);

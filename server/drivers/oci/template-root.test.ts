@@ -1,8 +1,7 @@
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { newId } from "@berth/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../../tests/support/machine.ts";
@@ -12,6 +11,7 @@ import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { exec } from "../testing/driver.suite.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
+import { makeSmallRoot } from "./testing/small-root.ts";
 
 const probe = await probeOci();
 const missing = probe.usable ? undefined : probe.reason;
@@ -23,11 +23,9 @@ describeWith(missing, "a template with its own root", () => {
   const tokenHash = createHash("sha256").update(token).digest("hex");
   const signal = () => AbortSignal.timeout(30_000);
 
-  beforeAll(async () => {
+  beforeAll(() => {
     dataDir = mkdtempSync(join(tmpdir(), "berth-root-data-"));
-    root = mkdtempSync(join(tmpdir(), "berth-root-"));
-    chmodSync(root, 0o755);
-    await fillRoot(root);
+    root = makeSmallRoot(["cat"]);
   });
   afterAll(() => {
     for (const folder of [root, dataDir]) rmSync(folder, { recursive: true, force: true });
@@ -64,19 +62,3 @@ describeWith(missing, "a template with its own root", () => {
     expect(await driver.inspect(id, signal())).toBe("absent");
   });
 });
-
-// Copies the minimum that a sandbox needs: a shell, `cat`, and the libraries of both and of Node.
-async function fillRoot(root: string): Promise<void> {
-  const programs = ["/usr/bin/dash", "/usr/bin/cat", join(await daemonRuntime(), "bin/node")];
-  const listed = programs.map((program) => execFileSync("ldd", [program], { encoding: "utf8" })).join("\n");
-  const libraries = new Set([...listed.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!));
-  const copy = (from: string, to: string) => {
-    mkdirSync(dirname(join(root, to)), { recursive: true });
-    copyFileSync(from, join(root, to));
-  };
-  for (const library of libraries) copy(library, library);
-  copy("/usr/bin/dash", "/bin/sh");
-  copy("/usr/bin/cat", "/bin/cat");
-  mkdirSync(join(root, "etc"));
-  writeFileSync(join(root, "etc/mark"), "its own root\n");
-}

@@ -1,4 +1,5 @@
 import { constants, deflateRawSync, gzipSync } from "node:zlib";
+import { tarHeader } from "../../support/registry/tar.ts";
 
 // Small archives that unpack to gigabytes of zeros, which compress to a thousandth. Both formats may repeat a block.
 const BLOCK_BYTES = 16 * 1024 * 1024;
@@ -13,19 +14,7 @@ export function gzipBomb(blocks = 128): Buffer {
 // One file of 8 GiB, the maximum of plain tar. The data ends after 64 MiB, because tar keeps reading after the disk is full,
 // which is not what we test.
 export function tarBomb(): Buffer {
-  const header = Buffer.alloc(512);
-  const put = (text: string, at: number) => header.write(text, at, "latin1");
-  put("bomb.bin", 0);
-  put("0000644\0", 100);
-  put("0001750\0", 108);
-  put("0001750\0", 116);
-  put("77777777777\0", 124);
-  put("00000000000\0", 136);
-  put("        ", 148);
-  put("0", 156);
-  put("ustar\x0000", 257);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  put(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  const header = tarHeader({ path: "bomb.bin", sizeBytes: 8 ** 11 - 1, uid: 1000, gid: 1000 });
   return Buffer.concat([gzipSync(header), gzipBomb(4)]);
 }
 

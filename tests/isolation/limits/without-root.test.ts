@@ -1,7 +1,10 @@
-import { statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeWith, testWith } from "../../support/machine.ts";
+import { newId } from "@berth/contract";
+import { describeWith, machine, testWith } from "../../support/machine.ts";
+import { writeOciLayout } from "../../support/registry/image.ts";
+import { busyboxImage } from "../../support/registry/images.ts";
 import { missingUserDriver, USER, type UserForm } from "../../support/user-driver/user-driver.ts";
 import { openSandboxes, missing, type Sandbox, type Sandboxes } from "../sandboxes.ts";
 
@@ -70,14 +73,60 @@ print("has it all")`;
       expect((await sandbox.sh("echo well")).output).toBe("well\n");
     });
 
-    const same = form === "one-id" ? "the same with sub-ids" : undefined;
-    testWith(same, "a full disk takes no more until files are deleted", async () => {
-      expect((await sandbox.sh("head -c 64M /dev/zero > one; stat -c %s one")).output).toMatch(new RegExp(`^${32 * MiB}$`, "m"));
-      await sandbox.sh("head -c 4M /dev/zero > two");
-      const write = async () => (await sandbox.sh("(echo more >> three) 2> /dev/null && echo written || echo refused")).output;
-      await expect.poll(write, { timeout: 25_000, interval: 500 }).toContain("refused\n");
-      await sandbox.sh("rm one");
-      await expect.poll(write, { timeout: 25_000, interval: 500 }).toBe("written\n");
+    const sameWithSubIds = form === "one-id" ? "the same with sub-ids" : undefined;
+    testWith(sameWithSubIds, "limits that change while it runs hold for what runs, with more and with less memory", async () => {
+      const { liveLimits } = sandboxes.driver;
+      const change = (memoryMb: number) => liveLimits!.change(sandbox.id, { memoryMb, cpus: 1 }, AbortSignal.timeout(30_000));
+      const hold = async (seconds: number) =>
+        (await sandbox.python(`import time\nheld = b"x" * ${300 * MiB}\ntime.sleep(${seconds})\nprint("kept it")`)).output;
+      expect(await liveLimits!.heldMemoryBytes(sandbox.id, AbortSignal.timeout(30_000))).toBeLessThan(150 * MiB);
+      await change(512);
+      // The server looks every second.
+      expect(await hold(2.5)).toBe("kept it\n");
+      await change(192);
+      expect(await hold(40)).toBe("");
+    });
+
+    testWith(
+      form === "sub-ids" ? "the same with one id" : undefined,
+      "a full disk takes no more until files are deleted, also if a folder is closed",
+      async () => {
+        const { output } = await sandbox.sh("mkdir closed; head -c 64M /dev/zero > closed/one; stat -c %s closed/one; chmod 0 closed");
+        expect(output).toMatch(new RegExp(`^${32 * MiB}$`, "m"));
+        await sandbox.sh("head -c 4M /dev/zero > two");
+        const write = async () => (await sandbox.sh("(echo more >> three) 2> /dev/null && echo written || echo refused")).output;
+        await expect.poll(write, { timeout: 25_000, interval: 500 }).toContain("refused\n");
+        await sandbox.sh("chmod 700 closed; rm closed/one");
+        await expect.poll(write, { timeout: 25_000, interval: 500 }).toBe("written\n");
+      },
+    );
+
+    testWith(
+      [machine.command("skopeo"), machine.command("umoci")],
+      "a sandbox runs in an image, as its user if there are ids for that",
+      async () => {
+        const layout = join(sandboxes.dataDir, "layout");
+        await writeOciLayout(layout, busyboxImage({ Env: ["GREETING=hello"], User: "1234" }));
+        const image = `oci:${layout}:latest`;
+        await sandboxes.driver.images!.fetch!(image, AbortSignal.timeout(60_000));
+        const inImage = await sandboxes.create({ image });
+        const { output } = await inImage.sh(
+          "readlink /bin/cat | grep -o busybox; echo $GREETING; (echo x > /etc/new) 2>/dev/null || echo kept; echo y > file; cat file; id -u",
+        );
+        expect(output).toBe(`busybox\nhello\nkept\ny\n${form === "one-id" ? 0 : 1234}\n`);
+        await sandboxes.driver.destroy(inImage.id, AbortSignal.timeout(30_000));
+      },
+    );
+
+    test("files that it has closed to itself can be copied, and nothing of them is left", async () => {
+      const signal = () => AbortSignal.timeout(30_000);
+      const snapshotId = newId("snp", Date.now());
+      await neighbour.sh("mkdir -p closed/deeper; echo text > closed/deeper/note; chmod 0 closed/deeper/note closed/deeper closed");
+      await sandboxes.driver.takeSnapshot(neighbour.id, snapshotId, signal());
+      await sandboxes.driver.deleteSnapshot(snapshotId, signal());
+      await sandboxes.driver.destroy(neighbour.id, signal());
+      const left = () => ["sandboxes", "snapshots"].flatMap((name) => readdirSync(join(sandboxes.dataDir, name)));
+      await expect.poll(left).toEqual([sandbox.id]);
     });
   });
 }

@@ -35,6 +35,7 @@ export const REFUSED: Call[] = [
   ["swapon", text("/x")],
   ["iopl", 3],
   ["ioperm", 0, 1, 1],
+  ["modify_ldt", 0],
   ["vm86", 1],
   ["pciconfig_read", 0, 0, 0, 4],
   ["personality", 0x40000],

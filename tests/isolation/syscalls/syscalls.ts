@@ -37,6 +37,7 @@ const NUMBERS = {
   memfd_create: [319, 279, 356, 385],
   mmap: [9, 222, 90, absent],
   mmap2: [absent, absent, 192, 192],
+  modify_ldt: [154, absent, 123, absent],
   mount: [165, 40, 21, 21],
   mount_setattr: [442, 442, 442, 442],
   move_mount: [429, 429, 429, 429],

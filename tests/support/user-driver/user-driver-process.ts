@@ -4,7 +4,7 @@
 import { createServer, type Socket } from "node:net";
 import { isAppError } from "@berth/contract";
 import { createOciDriver } from "../../../server/drivers/oci/oci.ts";
-import { openPrivileges } from "../../../server/drivers/oci/privileges/open-privileges.ts";
+import { findPrivileges } from "../../../server/drivers/oci/privileges/open-privileges.ts";
 import { probeOci } from "../../../server/drivers/oci/probe.ts";
 import { createLocalEgress } from "../../../server/egress/local-egress.ts";
 import { silentLog } from "../../../server/log.ts";
@@ -17,9 +17,9 @@ if (!probe.usable) {
   console.log(JSON.stringify({ missing: probe.reason }));
 } else {
   const { runtime, boundDisks } = probe;
-  const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime, boundDisks, openPrivileges });
+  const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime, boundDisks, openPrivileges: await findPrivileges() });
   const egress = createLocalEgress({ dataDir, log: silentLog, allow: allow.split(",").filter(Boolean), dialTimeoutMs: 5_000 });
-  const parts = { driver, egress, volumes: driver.volumes };
+  const parts = { driver, egress, volumes: driver.volumes, liveLimits: driver.liveLimits, images: driver.images };
   const server = createServer({ allowHalfOpen: true }, (connection) => {
     connection.on("error", () => connection.destroy());
     answer(parts, connection).catch(() => connection.destroy());

@@ -15,6 +15,8 @@ import { readLine } from "./read-line.ts";
 export interface UserDriver extends AsyncDisposable {
   driver: Driver;
   egress: Egress;
+  // The process of the driver. It has mounts of its own with sub-ids.
+  pid: number;
   // Opens another one over the same data folder.
   reopen(): Promise<UserDriver>;
 }
@@ -100,11 +102,14 @@ export async function openUserDriver(options: UserDriverOptions): Promise<UserDr
             : (...args: unknown[]) => call(part, name, args),
     }) as Part;
   const nothing = { async [Symbol.asyncDispose]() {} };
+  const liveLimits = remote<NonNullable<Driver["liveLimits"]>>("liveLimits", {});
+  const images = remote<NonNullable<Driver["images"]>>("images", {});
   const volumes = remote<NonNullable<Driver["volumes"]>>("volumes", { paths: "all" });
 
   return {
-    driver: remote<Driver>("driver", { name: "oci", traits: ready.traits, volumes, ...nothing }),
+    driver: remote<Driver>("driver", { name: "oci", traits: ready.traits, volumes, liveLimits, images, ...nothing }),
     egress: remote<Egress>("egress", nothing),
+    pid: child.pid ?? 0,
     reopen: () => openUserDriver(options),
     async [Symbol.asyncDispose]() {
       child.stdin.end();
@@ -115,7 +120,7 @@ export async function openUserDriver(options: UserDriverOptions): Promise<UserDr
 }
 
 // Optional methods that the driver of an ordinary user does not have.
-const ABSENT = new Set(["then", "liveLimits", "images", "unwrittenBytes", "flush", "hasRoom", "addressOwner"]);
+const ABSENT = new Set(["then", "unwrittenBytes", "flush", "roomOf", "isFull", "addressOwner"]);
 
 interface Answer {
   value?: unknown;

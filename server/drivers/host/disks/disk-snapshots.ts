@@ -12,6 +12,9 @@ import type { SandboxDisks } from "./sandbox-disks.ts";
 
 // Snapshots of the disks of sandboxes.
 export interface DiskSnapshots {
+  // The folder of all snapshots, and that of one.
+  readonly folder: string;
+  folderOf(id: SnapshotId): string;
   // Copies the disk in `folder`. `hold` stops its writers, if the sandbox runs.
   take(id: SnapshotId, folder: string, hold: Hold | undefined, signal: AbortSignal): Promise<TakenSnapshot>;
   // For `SandboxDisks.open`. Throws when it is called if there is no such snapshot.
@@ -62,6 +65,9 @@ export function createDiskSnapshots({ dataDir, disks, files, diskReserveMib }: D
   }
 
   return {
+    folder: snapshots.folder,
+    folderOf: snapshots.folderOf,
+
     async take(id, folder, hold, signal) {
       if (snapshots.has(id)) return { bytes: await snapshots.size(id, signal), frozenMs: 0 };
       const hasImage = existsSync(join(folder, "volume.img"));

@@ -8,6 +8,8 @@ import { mustRun } from "../run.ts";
 // Snapshots of plain files and folders on this machine, each in a folder of its own. A copy gets its final name when it is complete
 // and on disk.
 export interface FolderSnapshots {
+  // The folder of all snapshots.
+  readonly folder: string;
   // Copies these entries of `folder` into the draft.
   take(id: SnapshotId, folder: string, names: readonly string[], signal: AbortSignal): Promise<void>;
   // Makes a complete draft durable and gives it its name. Returns the space that it occupies.
@@ -38,6 +40,7 @@ export function createFolderSnapshots(dataDir: string, files: FileRunner = plain
   }
 
   return {
+    folder: parent,
     folderOf,
     has: (id) => existsSync(folderOf(id)),
     draft,

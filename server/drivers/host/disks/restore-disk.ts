@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { rename, rm, writeFile } from "node:fs/promises";
+import { chown, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { copyEntries } from "./folder-snapshots.ts";
 import type { FileRunner } from "../file-runner.ts";
@@ -23,14 +23,32 @@ export async function restoreDisk(files: FileRunner, folder: string, source: str
 
 export const isRestoring = (folder: string): boolean => existsSync(markOf(folder));
 
-// Gives the restored files to their user. Symbolic links are not followed.
+interface RestoredFiles {
+  paths: readonly [string, ...string[]];
+  // See SandboxDisk.
+  rootChanges: string;
+  owner: number;
+  keepsOwners: boolean;
+}
+
+// Gives the restored files to their user. Symbolic links are not followed. With `keepsOwners`, only those of the user of the sandbox
+// from which the snapshot was taken.
 export async function giveFiles(
   files: FileRunner,
   folder: string,
-  { paths, owner }: { paths: readonly string[]; owner: number },
+  { paths, rootChanges, owner, keepsOwners }: RestoredFiles,
   signal: AbortSignal,
 ): Promise<void> {
   const id = files.idOf(owner);
-  await files.run("chown", ["-R", "-h", "-P", `${id}:${id}`, "--", ...paths], { signal, timeoutMs: COPY_TIMEOUT_MS });
+  const give = async (change: readonly string[], to: readonly string[]) =>
+    void (await files.run("chown", ["-R", "-h", "-P", ...change, "--", ...to], { signal, timeoutMs: COPY_TIMEOUT_MS }));
+  const hasChanges = existsSync(rootChanges);
+  if (keepsOwners) {
+    // Programs may have given the workspace to another user, but only if they had a writable root.
+    const { uid } = await stat(hasChanges ? rootChanges : paths[0]);
+    await give([`--from=${uid}`, `${id}`], paths);
+    await give([`--from=:${uid}`, `:${id}`], paths);
+  } else await give([`${id}:${id}`], paths);
+  if (hasChanges) await chown(rootChanges, owner, owner);
   await rm(markOf(folder));
 }

@@ -35,13 +35,20 @@ export interface SandboxDisks {
 
 export interface OpenOptions {
   create?: { diskMb: number; source?: (() => string) | undefined };
+  // The user of the sandbox.
   owner: number;
+  // The sandbox has a writable root, and so more than one user: the files of a snapshot keep their owners, except those of the user of
+  // the sandbox from which it was taken. Otherwise all belong to `owner`.
+  keepsOwners?: boolean;
   signal: AbortSignal;
 }
 
 export interface SandboxDisk {
   workspace: string;
   home: string;
+  // For what programs change in writable roots. Does not exist if the sandbox never had one, or if the disk is full. Programs cannot
+  // reach it, and it belongs to the sandbox's user, so that a copy of the disk says whose files are the user's.
+  rootChanges: string;
 }
 
 // The unit of `stat`, whatever the file system uses.
@@ -63,15 +70,17 @@ export function createSandboxDisks({ bounded, files = plainRunner }: SandboxDisk
 
   return {
     bounded,
-    async open(folder, { create, owner, signal }) {
+    async open(folder, { create, owner, keepsOwners = false, signal }) {
       const isNew = !hasDisk(folder);
       if (isNew && !create) throw new AppError("disk_missing");
       mkdirSync(join(folder, "volume"), { recursive: true });
       if (isNew && create?.source) await restoreDisk(files, folder, create.source(), signal);
       const mountPoint = await openDisk(folder, { bounded, diskMb: create?.diskMb ?? 0, signal });
-      const disk = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
-      const paths = [disk.workspace, disk.home];
-      if (isRestoring(folder)) await giveFiles(files, folder, { paths, owner }, signal);
+      const at = (name: string) => join(mountPoint, name);
+      const disk = { workspace: at("workspace"), home: at("home"), rootChanges: at("roots") };
+      const paths = [disk.workspace, disk.home] as const;
+      if (isRestoring(folder)) await giveFiles(files, folder, { paths, rootChanges: disk.rootChanges, owner, keepsOwners }, signal);
+      if (keepsOwners) prepareRootChanges(disk.rootChanges, owner);
       await prepareFolders(files, paths, owner, signal);
       return disk;
     },
@@ -118,6 +127,15 @@ async function prepareFolders(files: FileRunner, paths: readonly string[], owner
     mkdirSync(path, { recursive: true });
     chownSync(path, owner, owner);
     chmodSync(path, 0o700);
+  }
+}
+
+function prepareRootChanges(path: string, owner: number): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    chownSync(path, owner, owner);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
   }
 }
 

@@ -45,6 +45,15 @@ export function readHostLimits(): HostLimits {
   };
 }
 
+type SomeLimits = { [Name in keyof ProcessLimits]?: number | undefined };
+
+// A command line that gives a command these limits, and no core dumps.
+export function withLimits({ openFiles, pendingSignals, messageQueueBytes }: SomeLimits, line: readonly string[]): string[] {
+  const values = { nofile: openFiles, sigpending: pendingSignals, msgqueue: messageQueueBytes, core: 0 };
+  const options = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}:${value}`]));
+  return ["prlimit", ...options, ...line];
+}
+
 // The same for a sandbox that shares what the kernel counts per user with all sandboxes of an ordinary user.
 export function sharedProcessLimits(template: { pids: number }, host = readHostLimits()): ProcessLimits {
   const { openFiles, pendingSignals, messageQueueBytes } = processLimits(template, host);

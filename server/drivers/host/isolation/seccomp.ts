@@ -12,7 +12,7 @@ const DENIED = [
   "init_module finit_module delete_module create_module query_module get_kernel_syms kexec_load kexec_file_load reboot syslog _sysctl",
   "settimeofday stime clock_settime clock_settime64 clock_adjtime clock_adjtime64 adjtimex",
   "swapon swapoff acct quotactl quotactl_fd nfsservctl bdflush",
-  "iopl ioperm vm86 vm86old pciconfig_iobase pciconfig_read pciconfig_write lookup_dcookie uselib ustat sysfs vhangup personality",
+  "iopl ioperm modify_ldt vm86 vm86old pciconfig_iobase pciconfig_read pciconfig_write lookup_dcookie uselib ustat sysfs vhangup personality",
   // These are large attack surfaces with a history of vulnerabilities.
   "bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register fanotify_init vmsplice",
   "add_key request_key keyctl",
@@ -23,6 +23,9 @@ const DENIED = [
   // calls, which Linux has since 4.3, are filtered below.
   "socketcall",
 ].flatMap((names) => names.split(" "));
+
+// Sandboxes that build images need these, which their capabilities limit to the sandbox. The new kinds of mount calls stay denied.
+const MOUNTS = new Set(["mount", "umount2", "chroot", "unshare"]);
 
 // Denied with ENOSYS, as on a kernel that lacks them, so that programs use their fallback.
 const ABSENT = [
@@ -41,6 +44,8 @@ const EINVAL = 22;
 const ENOSYS = 38;
 // CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. (NEWTIME works only with unshare and clone3.)
 const NEW_NAMESPACE_FLAGS = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000];
+// CLONE_NEWNS and NEWUTS.
+const NAMESPACES_OF_MOUNTS = new Set([0x20000, 0x4000000]);
 // Programs need Unix, IPv4, IPv6 and netlink (16). The other families are obsolete, rare, or reach outside the sandbox.
 const OTHER_FAMILIES = [0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15];
 const LAST_FAMILY = 16;
@@ -66,15 +71,21 @@ export const FILTERED_ARCHITECTURES = Object.keys(TABLES);
 
 // The profile in the format of the OCI runtime specification, which Docker accepts as well. Without `honoursErrno`, it contains
 // only rules that deny with EPERM.
-export function seccompProfile({ honoursErrno, keepsOwners = false }: FilterOptions, architecture: NodeJS.Architecture = process.arch) {
+export function seccompProfile(
+  { honoursErrno, keepsOwners = false, mounts = false }: FilterOptions,
+  architecture: NodeJS.Architecture = process.arch,
+) {
   const architectures = TABLES[architecture];
   if (!architectures) throw new Error(`there is no system call filter for ${architecture}`);
   return {
     defaultAction: "SCMP_ACT_ALLOW",
     architectures,
     syscalls: [
-      { names: DENIED, action: "SCMP_ACT_ERRNO", errnoRet: EPERM },
+      { names: mounts ? DENIED.filter((name) => !MOUNTS.has(name)) : DENIED, action: "SCMP_ACT_ERRNO", errnoRet: EPERM },
       ...NEW_NAMESPACE_FLAGS.map((flag) => refuse(["clone"], EPERM, hasBits(0, flag))),
+      ...(mounts ? NEW_NAMESPACE_FLAGS.filter((flag) => !NAMESPACES_OF_MOUNTS.has(flag)) : []).map((flag) =>
+        refuse(["unshare"], EPERM, hasBits(0, flag)),
+      ),
       ...OTHER_FAMILIES.map((family) => refuse(["socket", "socketpair"], EPERM, isNumber(0, family))),
       refuse(["socket", "socketpair"], EPERM, { index: 0, value: LAST_FAMILY, op: "SCMP_CMP_GT" }),
       ...INPUT_INJECTION_REQUESTS.map((request) => refuse(["ioctl"], EPERM, isNumber(1, request))),
@@ -90,6 +101,8 @@ interface FilterOptions {
   // The sandbox has only one user, with the number 0. Programs such as tar and npm expect that this user can give files to others, so
   // these calls do nothing and report success.
   keepsOwners?: boolean;
+  // The sandbox builds images, so it may mount file systems and change its root, in mount namespaces of its own.
+  mounts?: boolean;
 }
 
 const OWNER_CALLS = "chown lchown fchown fchownat chown32 lchown32 fchown32".split(" ");

@@ -1,6 +1,6 @@
 import { readlinkSync } from "node:fs";
 import { AppError } from "@berth/contract";
-import { plainRunner, type FileRunner } from "../file-runner.ts";
+import type { FileRunner } from "../file-runner.ts";
 import { mustRun, type Held } from "../run.ts";
 import { commandInside, holdNamespace } from "./map-namespace.ts";
 import type { SubIds } from "./sub-ids.ts";
@@ -11,17 +11,14 @@ const OPEN_TIMEOUT_MS = 10_000;
 
 // Runs programs in a user namespace in which this user is root and owns all its sub-ids, so that they may change, give away and
 // delete the files of its sandboxes. Such a program may change nothing that this user could not change, except files of the sub-ids.
-// Without sub-ids, the files of sandboxes belong to this user.
+// Without sub-ids, the files of sandboxes belong to this user, but their modes do not stop the program: a sandbox may have removed its
+// own access to a folder.
 export function createNamespaceRunner(subIds: SubIds | undefined): NamespaceRunner {
-  if (!subIds) return { ...plainRunner, async [Symbol.asyncDispose]() {} };
   let opened: Promise<Held> | undefined;
 
   const open = () =>
     holdNamespace(
-      [
-        { inside: 0, of: "self" },
-        { inside: 1, of: { index: 0, count: subIds.count } },
-      ],
+      [{ inside: 0, of: "self" }, ...(subIds ? [{ inside: 1, of: { index: 0, count: subIds.count } }] : [])],
       subIds,
       AbortSignal.timeout(OPEN_TIMEOUT_MS),
     );
@@ -43,11 +40,11 @@ export function createNamespaceRunner(subIds: SubIds | undefined): NamespaceRunn
   };
 
   return {
-    direct: false,
+    direct: subIds === undefined,
     idOf(hostId) {
       if (hostId === process.getuid?.()) return 0;
-      const index = hostId - subIds.uids.first;
-      if (index < 0 || index >= subIds.count)
+      const index = subIds ? hostId - subIds.uids.first : -1;
+      if (index < 0 || index >= (subIds?.count ?? 0))
         throw new AppError("sandbox_failed", { cause: new Error(`${hostId} is not one of this user's ids in /etc/subuid`) });
       return 1 + index;
     },

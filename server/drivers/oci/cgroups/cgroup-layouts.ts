@@ -23,6 +23,8 @@ export interface CgroupLayout {
   freeze(name: string): void;
   thaw(name: string): void;
   frozen(name: string): "no" | "partly" | "wholly";
+  // Kills all processes at once, also those that are being forked. No-op if the kernel cannot, or if the group does not exist.
+  kill(name: string): void;
   // The processor time that the group has used. 0 if it does not exist.
   cpuMs(name: string): number;
   readonly background: BackgroundClass;
@@ -99,6 +101,7 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
       const state = read(fileOf("freezer", name, "freezer.state")).trim();
       return state === "FROZEN" ? "wholly" : state === "FREEZING" ? "partly" : "no";
     },
+    kill() {},
     cpuMs,
     background,
     stats: (name) => ({
@@ -141,6 +144,8 @@ function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
       if (read(fileOf(name, "cgroup.events")).includes("frozen 1")) return "wholly";
       return read(fileOf(name, "cgroup.freeze")).trim() === "1" ? "partly" : "no";
     },
+    // Since Linux 5.14.
+    kill: (name) => writeIfExists(fileOf(name, "cgroup.kill"), "1"),
     cpuMs,
     background,
     stats: (name) => ({

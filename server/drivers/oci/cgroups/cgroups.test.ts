@@ -21,7 +21,7 @@ for (const [name, mount] of Object.entries(mounts)) {
     const signal = () => AbortSignal.timeout(30_000);
 
     async function makeGroup(id: string): Promise<ChildProcess> {
-      const folder = join(mount.path, cgroups.pathOf(id));
+      const folder = join(mount.path, cgroups.groupOf(id).path);
       mkdirSync(folder);
       const child = spawn("sh", ["-c", "while :; do :; done"]);
       writeFileSync(join(folder, "cgroup.procs"), String(child.pid));

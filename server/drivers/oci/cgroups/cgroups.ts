@@ -7,17 +7,17 @@ import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { readCgroupLayout, type CgroupLimits, type CgroupStats } from "./cgroup-layouts.ts";
 
 // The control groups of our sandboxes. They are read and written directly, because each call of the OCI runtime would start
-// a process. An ordinary user has no control groups, but process trees instead (processes/process-groups.ts).
+// a process. An ordinary user may have no control groups, but process trees instead (processes/process-groups.ts).
 export interface Cgroups extends AsyncDisposable {
-  // The path for the bundle. The runtime creates the group at this path in every hierarchy. undefined: there are no control groups.
-  pathOf(id: string): string | undefined;
-  // Must be called before the start, because OCI runtimes have no such limit.
-  limitSocketBuffers(id: string, bytes: number): void;
+  // The group for the bundle of the next start. undefined: there are no control groups.
+  groupOf(id: string): BundleGroup | undefined;
+  // Must be called before each start. Sets what the bundle cannot: OCI runtimes have no limit of socket buffers.
+  prepare(id: string, limits: { socketBufferBytes?: number | undefined }): void;
   // To be called after the start. The device must be the sandbox's own. See CgroupLayout.
   limitWrites(id: string, device: string, bytesPerSecond: number): void;
   unlimitWrites(device: string): void;
-  // See CgroupLayout.
-  setLimits(id: string, limits: CgroupLimits): void;
+  // See CgroupLayout. Holds until the next start.
+  setLimits(id: string, limits: SandboxLimits): void;
   heldMemoryBytes(id: string): number;
   pids(id: string): number[];
   // Whether it has any process.
@@ -43,8 +43,28 @@ export interface Cgroups extends AsyncDisposable {
   list(): string[];
 }
 
+export interface SandboxLimits extends CgroupLimits {
+  // undefined: there is no limit of them, or it does not change.
+  socketBufferBytes?: number | undefined;
+}
+
+export interface BundleGroup {
+  // The runtime creates the group at this path in every hierarchy.
+  path: string;
+  // Whether the group has the controller for processor time.
+  limitsCpu: boolean;
+}
+
 export interface ControlGroups extends Cgroups {
-  pathOf(id: string): string;
+  groupOf(id: string): BundleGroup;
+}
+
+export interface CgroupPlace {
+  // The group in which those of new sandboxes are.
+  parent?: string;
+  limitsCpu?: boolean;
+  // Where a sandbox has its group, if an earlier server may have created it elsewhere.
+  recorded?(id: string): string | undefined;
 }
 
 const FREEZE_TIMEOUT_MS = 5_000;
@@ -53,10 +73,12 @@ const KILL_TIMEOUT_MS = 10_000;
 // The prefix of the names of an installation's groups, derived from the real path of its data folder.
 export const cgroupPrefix = (dataDir: string): string => `berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`;
 
-// `prefix` distinguishes the groups of this installation from those of others. There is no common parent group, which would have
-// to be removed with the last sandbox.
-export function openCgroups(prefix: string, layout = readCgroupLayout()): ControlGroups {
-  const nameOf = (id: string) => `${prefix}-${id}`;
+// `prefix` distinguishes the groups of this installation from those of others. Those of root have no common parent group, which would
+// have to be removed with the last sandbox.
+export function openCgroups(prefix: string, layout = readCgroupLayout(), place: CgroupPlace = {}): ControlGroups {
+  const { parent = "/", limitsCpu = true, recorded = () => undefined } = place;
+  const newNameOf = (id: string) => join(parent, `${prefix}-${id}`);
+  const nameOf = (id: string) => recorded(id) ?? newNameOf(id);
   const foldersOf = (id: string) => layout.hierarchies.map((path) => join(path, nameOf(id)));
 
   async function freeze(id: string, signal: AbortSignal): Promise<void> {
@@ -70,12 +92,19 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Contro
     }
   }
 
+  const limitSocketBuffers = (id: string, { socketBufferBytes }: { socketBufferBytes?: number | undefined }) => {
+    if (socketBufferBytes !== undefined) layout.limitSocketBuffers(nameOf(id), socketBufferBytes);
+  };
+
   return {
-    pathOf: (id) => `/${nameOf(id)}`,
-    limitSocketBuffers: (id, bytes) => layout.limitSocketBuffers(nameOf(id), bytes),
+    groupOf: (id) => ({ path: newNameOf(id), limitsCpu }),
+    prepare: limitSocketBuffers,
     limitWrites: (id, device, bytesPerSecond) => layout.limitWrites(nameOf(id), device, bytesPerSecond),
     unlimitWrites: (device) => layout.unlimitWrites(device),
-    setLimits: (id, limits) => layout.setLimits(nameOf(id), limits),
+    setLimits(id, limits) {
+      layout.setLimits(nameOf(id), limits);
+      limitSocketBuffers(id, limits);
+    },
     heldMemoryBytes: (id) => layout.heldMemoryBytes(nameOf(id)),
     pids: (id) => layout.pids(nameOf(id)),
     isAlive: (id) => layout.pids(nameOf(id)).length > 0,
@@ -106,6 +135,7 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Contro
           throw new AppError("sandbox_timeout", {
             cause: new Error(`processes ${left.join(", ")} survived SIGKILL for ${KILL_TIMEOUT_MS} ms`),
           });
+        layout.kill(nameOf(id));
         for (const pid of left) killIfRunning(pid);
         // A frozen process dies only when it is thawed.
         if (layout.frozen(nameOf(id)) !== "no") layout.thaw(nameOf(id));
@@ -130,7 +160,7 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Contro
     unwrittenBytes: (id) => layout.unwrittenBytes(nameOf(id)),
 
     list() {
-      const names = layout.hierarchies.flatMap(foldersIn).filter((name) => name.startsWith(`${prefix}-`));
+      const names = layout.hierarchies.flatMap((path) => foldersIn(join(path, parent))).filter((name) => name.startsWith(`${prefix}-`));
       return [...new Set(names.map((name) => name.slice(prefix.length + 1)))];
     },
     // Sandboxes outlive the server.
@@ -147,7 +177,7 @@ function killIfRunning(pid: number): void {
 }
 
 // Removes the group and the groups inside it. Returns true if it no longer exists.
-function tryRemove(path: string): boolean {
+export function tryRemove(path: string): boolean {
   for (const name of foldersIn(path)) tryRemove(join(path, name));
   try {
     rmdirSync(path);

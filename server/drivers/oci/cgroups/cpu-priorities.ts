@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import { createIdleProcessors, type IdleProcessorsOptions } from "../../../idle-processors.ts";
 import type { Cgroups } from "./cgroups.ts";
 
 // Moves sandboxes that use much processor time to the background class and back, so that they do not delay the server and the
@@ -12,14 +12,10 @@ export interface CpuPriorities {
   forgetWeight(id: string): void;
 }
 
-export interface CpuPrioritiesOptions {
+export interface CpuPrioritiesOptions extends IdleProcessorsOptions {
   cgroups: Pick<Cgroups, "cpuMs" | "isBackground" | "enterBackground" | "leaveBackground">;
   list(): string[];
   cores?: number;
-  // How long the cores of the machine have been idle, added up.
-  readIdleMs?: () => number;
-  // A monotonic clock.
-  nowMs?: () => number;
 }
 
 interface Sandbox {
@@ -49,9 +45,10 @@ export const backgroundLimit = (loads: readonly number[], cores: number): number
 
 export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPriorities {
   const { cgroups, list, cores = availableParallelism() } = options;
-  const { readIdleMs = readMachineIdleMs, nowMs = () => performance.now() } = options;
+  const { nowMs = () => performance.now() } = options;
+  const idleProcessors = createIdleProcessors(options);
   let sandboxes = new Map<string, Sandbox>();
-  let idle = { totalMs: readIdleMs(), readAtMs: nowMs() };
+  let updatedAtMs = nowMs();
   let crowdedAtMs = -Infinity;
 
   function read(id: string): { sandbox: Sandbox; load: number } {
@@ -63,13 +60,6 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
     // not active stays there.
     const isBackground = known?.isBackground === false && load < ACTIVE_LOAD ? false : cgroups.isBackground(id);
     return { sandbox: { cpuMs, readAtMs, isBackground, weight, busyAtMs }, load };
-  }
-
-  // The cores that were idle since the last call.
-  function readIdleCores(): number {
-    const before = idle;
-    idle = { totalMs: readIdleMs(), readAtMs: nowMs() };
-    return (idle.totalMs - before.totalMs) / Math.max(1, idle.readAtMs - before.readAtMs);
   }
 
   function move(id: string, sandbox: Sandbox, isBusy: boolean): void {
@@ -86,7 +76,8 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
 
   return {
     async update() {
-      if (nowMs() - idle.readAtMs < MIN_PERIOD_MS) return;
+      if (nowMs() - updatedAtMs < MIN_PERIOD_MS) return;
+      updatedAtMs = nowMs();
       const seen = new Map<string, Sandbox>();
       const loads = new Map<string, number>();
       for (const [index, id] of list().entries()) {
@@ -97,7 +88,7 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
       }
       sandboxes = seen;
       const inBackground = [...seen].filter(([, { isBackground }]) => isBackground).map(([id]) => loads.get(id)!);
-      const leftCores = inBackground.reduce((sum, load) => sum + load, readIdleCores());
+      const leftCores = inBackground.reduce((sum, load) => sum + load, idleProcessors());
       if (inBackground.length > 0 && leftCores < cores * MIN_SHARE_LEFT) crowdedAtMs = nowMs();
       const limit = backgroundLimit([...loads.values()], cores);
       for (const [id, sandbox] of seen) move(id, sandbox, loads.get(id)! > limit);
@@ -107,12 +98,4 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
       if (known) known.weight = undefined;
     },
   };
-}
-
-const USER_HZ = 100;
-
-// The fields after the name are ticks: user, nice, system, idle, iowait, …
-function readMachineIdleMs(): number {
-  const [, , , idle = 0, iowait = 0] = (/^cpu +(.*)/.exec(readFileIfReadable("/proc/stat") ?? "")?.[1] ?? "").split(" ").map(Number);
-  return ((idle + iowait) * 1_000) / USER_HZ;
 }

@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeFolder } from "../../../bounded-io/make-folder.ts";
 import { USER } from "../users/user-ids.ts";
 
@@ -78,7 +78,7 @@ function makeRoot(parent: string, plan: RootPlan): string {
 }
 
 // Creates the missing mount points in a template's root. Refuses symbolic links in their paths, which could lead out of that root.
-function makeMountPoints(root: string): void {
+export function makeMountPoints(root: string): void {
   for (const [point, mode] of Object.entries(MOUNT_POINTS)) {
     let path = root;
     for (const part of point.split("/")) {
@@ -111,6 +111,11 @@ const MOUNT_POINTS: Record<string, number> = {
   data: 0o755,
 };
 
+// `run`, `home` and `opt`.
+export const FOLDERS_OF_MOUNT_POINTS = [...new Set(Object.keys(MOUNT_POINTS).map((point) => dirname(point)))].filter(
+  (name) => name !== ".",
+);
+
 function planHostRoot(user: number): RootPlan {
   const hostLinks = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"]
     .filter((name) => lstatSync(join("/", name), { throwIfNoEntry: false })?.isSymbolicLink())
@@ -120,7 +125,7 @@ function planHostRoot(user: number): RootPlan {
   );
   return {
     modes: MOUNT_POINTS,
-    folders: [...Object.keys(MOUNT_POINTS), "usr", "etc/ssl", "var", "root"],
+    folders: [...Object.keys(MOUNT_POINTS), "usr", "etc/ssl", "var", "sys", "root"],
     links: { ...Object.fromEntries(hostLinks), "var/tmp": "/tmp", "var/run": "/run", "etc/mtab": "/proc/self/mounts" },
     files: { ...FILES, ...accounts(user) },
     copies,

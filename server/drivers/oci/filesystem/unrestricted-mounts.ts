@@ -6,6 +6,9 @@ import { parseMounts } from "../../host/mounts.ts";
 const PRIVATE_PATHS = ["/proc", "/dev", "/tmp", "/run/berth", "/workspace", "/home/user"];
 // Folders for the mount points of volumes, which are in the sandbox's memory.
 export const VOLUME_PARENTS = ["/mnt", "/data"];
+// Folders of a writable root with mount points in them.
+export const KEPT_FOLDERS = ["/home", "/opt", ...VOLUME_PARENTS];
+const WRITABLE = new Set(["/", "/run", ...KEPT_FOLDERS]);
 const REQUIRED_OPTIONS = ["ro", "nosuid", "nodev"];
 
 interface MountedPath {
@@ -13,13 +16,20 @@ interface MountedPath {
   mode: VolumeMode;
 }
 
+interface OwnMounts {
+  volumes?: readonly MountedPath[];
+  // The root belongs to the sandbox alone.
+  writable?: boolean;
+}
+
 // Finds the mounts in a sandbox's `mountinfo` that are shared with other sandboxes and lack a required option. A runtime that does
 // not know recursive mount options ignores them. Then every sandbox could write to file systems that the operator has mounted
 // below a shared folder.
-export function findUnrestrictedMounts(mountinfo: string, volumes: readonly MountedPath[] = []): string[] {
+export function findUnrestrictedMounts(mountinfo: string, { volumes = [], writable = false }: OwnMounts = {}): string[] {
   const required = (point: string) => {
     const volume = volumes.find(({ path }) => path === point);
     if (volume?.mode === "rw" || VOLUME_PARENTS.includes(point)) return ["nosuid", "nodev"];
+    if (writable && WRITABLE.has(point)) return ["nosuid", "nodev"];
     if (!volume && PRIVATE_PATHS.some((path) => point === path || point.startsWith(`${path}/`))) return [];
     return point === "/" ? ["ro"] : REQUIRED_OPTIONS;
   };

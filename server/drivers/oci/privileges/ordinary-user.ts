@@ -6,8 +6,9 @@ import { SHARE_OF_USER } from "../../host/isolation/host-limits.ts";
 import { createFolderVolumes } from "../../host/named-volumes/folder-volumes.ts";
 import { commandInside, holdNamespace, type MappedRange } from "../../host/rootless/map-namespace.ts";
 import { createNamespaceRunner } from "../../host/rootless/namespace-runner.ts";
-import { findSubIds, type SubIds } from "../../host/rootless/sub-ids.ts";
-import { openProcessGroups } from "../processes/process-groups.ts";
+import { type FoundSubIds, type SubIds } from "../../host/rootless/sub-ids.ts";
+import type { DelegatedGroup } from "../cgroups/delegated-group.ts";
+import { openUserGroups } from "../processes/user-groups.ts";
 import { watchUsage } from "../processes/usage-watch.ts";
 import { USER, type IdScheme } from "../users/user-ids.ts";
 import type { Privileges } from "./privileges.ts";
@@ -24,7 +25,7 @@ export const worksWithoutRoot = (runtime: string): boolean => basename(runtime) 
 // Sandboxes of a server that does not run as root. Their root user is the server's user, and the runtime runs in their user namespace.
 // With sub-ids, each sandbox's user is a user of the host of its own; otherwise it is the server's user too, and has the number 0
 // inside, because a runtime needs that number.
-export function asOrdinaryUser(dataDir: string, found = findSubIds()): Privileges {
+export function asOrdinaryUser(dataDir: string, found: FoundSubIds, delegated?: DelegatedGroup): Privileges {
   const subIds = "ids" in found ? found.ids : undefined;
   const self = process.getuid?.() ?? 0;
   const files = createNamespaceRunner(subIds);
@@ -33,9 +34,9 @@ export function asOrdinaryUser(dataDir: string, found = findSubIds()): Privilege
     ids: subIds ? oneSubIdEach(subIds, self) : { pick: () => self, idsOf: () => ({ root: self, user: self }) },
     user: subIds ? USER : 0,
     rootsDir: join(dataDir, "roots"),
-    async openUserNamespace({ user }, signal) {
+    async openUserNamespace({ user, inside = USER }, signal) {
       const ranges: MappedRange[] = [{ inside: 0, of: "self" }];
-      if (subIds) ranges.push({ inside: USER, of: { index: user - subIds.uids.first, count: 1 } });
+      if (subIds) ranges.push({ inside, of: { index: user - subIds.uids.first, count: 1 } });
       const held = await holdNamespace(ranges, subIds, signal);
       return {
         path: `/proc/${held.pid}/ns/user`,
@@ -43,9 +44,10 @@ export function asOrdinaryUser(dataDir: string, found = findSubIds()): Privilege
         [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
       };
     },
-    openGroups(options) {
-      const groups = openProcessGroups(options.stateDir);
-      const watch = watchUsage({ sandboxesDir: join(options.dataDir, "sandboxes"), groups, files, onExceeded: options.onExceeded });
+    measuresDisks: true,
+    openGroups({ onExceeded, ...folders }) {
+      const groups = openUserGroups({ ...folders, delegated });
+      const watch = watchUsage({ sandboxesDir: join(folders.dataDir, "sandboxes"), groups, files, onExceeded });
       return { ...groups, [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose]() };
     },
     openVolumes: (options) => createFolderVolumes({ folder: join(options.dataDir, "volumes"), files }),

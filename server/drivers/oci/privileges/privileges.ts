@@ -14,11 +14,15 @@ export interface Privileges extends AsyncDisposable {
   readonly ids: IdScheme;
   // The id of the user inside a sandbox.
   readonly user: number;
+  // Sandboxes build images. See BundleOptions.
+  readonly builds?: boolean;
   // Where the root folders that sandboxes share are. The root user of every sandbox must be able to reach it.
   readonly rootsDir: string;
   openUserNamespace(ids: UserIds, signal: AbortSignal): Promise<UserNamespace>;
   // Limits, freezes and ends the processes of sandboxes. `stateDir` is the runtime's.
   openGroups(options: GroupsOptions): Cgroups;
+  // Whether the groups measure the files of each sandbox, because its disk has no limit.
+  readonly measuresDisks: boolean;
   openVolumes(options: { dataDir: string; bounded: boolean }): NamedVolumes;
 }
 
@@ -36,7 +40,11 @@ export const asRoot: Privileges = {
   user: USER,
   rootsDir: ROOTS_OF_ROOT,
   openUserNamespace,
+  measuresDisks: false,
   openGroups: ({ dataDir }) => openCgroups(cgroupPrefix(dataDir)),
   openVolumes: ({ dataDir, bounded }) => createNamedVolumes({ folder: join(dataDir, "volumes"), bounded }),
   async [Symbol.asyncDispose]() {},
 };
+
+// For sandboxes that build images (server/builds/).
+export const asBuilder: Privileges = { ...asRoot, builds: true };

@@ -1,25 +1,35 @@
 import { statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { readProcess, readProcesses, type ProcessEntry } from "../../host/process-table.ts";
 import { cpuMsOf, memoryOf } from "../../host/process-usage.ts";
 import { killAll, signalAll } from "../../host/signals.ts";
-import type { Cgroups } from "../cgroups/cgroups.ts";
+import { tryRemove, type Cgroups } from "../cgroups/cgroups.ts";
+import { createMemoryLimits, heldMemoryOf } from "./sandbox-memory.ts";
 
 // The processes of a sandbox for a server without control groups: the first process and its descendants. A sandbox has a PID
 // namespace, so no process leaves this tree, and the kernel ends all of them with the first one.
 export interface ProcessGroups extends Cgroups {
   // All processes of a sandbox that runs, the first one first, each before its children.
   treeOf(id: string, table?: readonly ProcessEntry[]): ProcessEntry[];
+  // See MemoryLimits.
+  memoryLimitOf(id: string, init: number): number | undefined;
+}
+
+export interface ProcessGroupsOptions {
+  // Where the runtime stores the process id and the start time of each container's first process.
+  stateDir: string;
+  sandboxesDir: string;
 }
 
 const FREEZE_TIMEOUT_MS = 5_000;
 const RECENT_MS = 200;
+const REMOVE_TIMEOUT_MS = 1_000;
 
-// `stateDir` is where the runtime stores the process id and the start time of each container's first process.
-export function openProcessGroups(stateDir: string): ProcessGroups {
+export function openProcessGroups({ stateDir, sandboxesDir }: ProcessGroupsOptions): ProcessGroups {
+  const memoryLimits = createMemoryLimits(sandboxesDir);
   const known = new Map<string, Init>();
   let recent: { table: readonly ProcessEntry[]; readAtMs: number } = { table: [], readAtMs: -Infinity };
 
@@ -80,12 +90,14 @@ export function openProcessGroups(stateDir: string): ProcessGroups {
 
   return {
     treeOf,
-    pathOf: () => undefined,
-    limitSocketBuffers() {},
+    memoryLimitOf: memoryLimits.of,
+    groupOf: () => undefined,
+    prepare: memoryLimits.forget,
     limitWrites() {},
     unlimitWrites() {},
-    setLimits() {},
-    heldMemoryBytes: (id) => memoryOf(treeOf(id)),
+    // Processor time has no limit.
+    setLimits: (id, { memoryBytes }) => memoryLimits.set(id, memoryBytes),
+    heldMemoryBytes: (id) => heldMemoryOf(treeOf(id)),
     pids: (id) => treeOf(id).map(({ pid }) => pid),
     isAlive: (id) => initOf(id) !== undefined,
     has: (id, pid) => initOf(id)?.pid === pid,
@@ -100,7 +112,11 @@ export function openProcessGroups(stateDir: string): ProcessGroups {
     },
     thaw,
     kill: (id) => killAll(() => [initOf(id)].filter((entry) => entry !== undefined)),
-    async remove() {},
+    async remove(id) {
+      const folders = readGroups(join(stateDir, id, id, "state.json")).filter((folder) => basename(folder) === id);
+      for (const folder of folders)
+        for (const endMs = performance.now() + REMOVE_TIMEOUT_MS; !tryRemove(folder) && performance.now() < endMs;) await sleep(5);
+    },
     // Only needed for the background class, which an ordinary user does not have.
     cpuMs: () => 0,
     isBackground: () => false,
@@ -136,5 +152,15 @@ function readInit(path: string, modifiedMs: number): Init | undefined {
   } catch {
     // The runtime is just writing it.
     return undefined;
+  }
+}
+
+// The groups that the runtime has created unasked: beside that of the server, if it belongs to the user, as in a terminal of a desktop.
+// They have no limits.
+function readGroups(path: string): string[] {
+  try {
+    return Object.values((JSON.parse(readFileIfReadable(path) ?? "") as { cgroup_paths: Record<string, string> }).cgroup_paths);
+  } catch {
+    return [];
   }
 }

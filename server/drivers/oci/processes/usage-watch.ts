@@ -1,20 +1,18 @@
-import { existsSync, readdirSync, statfsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isAppError, isSandboxId } from "@berth/contract";
-import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { systemClock, type Clock } from "../../../clock.ts";
 import { runWork } from "../../../event-loop/loop-work.ts";
 import type { FileRunner } from "../../host/file-runner.ts";
 import { readProcesses, type ProcessEntry } from "../../host/process-table.ts";
-import { privateMemoryOf } from "../../host/process-usage.ts";
 import { run } from "../../host/run.ts";
 import { signalAll } from "../../host/signals.ts";
-import { DATA_RESERVE_BYTES } from "../bundle.ts";
 import type { ProcessGroups } from "./process-groups.ts";
+import { bytesInMemory, heldMemoryOf, readLimit, type ProcessLimit } from "./sandbox-memory.ts";
 
 export interface UsageWatchOptions {
   sandboxesDir: string;
-  groups: Pick<ProcessGroups, "treeOf" | "isAlive" | "isFrozen">;
+  groups: Pick<ProcessGroups, "treeOf" | "isAlive" | "isFrozen" | "memoryLimitOf">;
   files: FileRunner;
   onExceeded: OnExceeded;
   clock?: Clock;
@@ -22,9 +20,9 @@ export interface UsageWatchOptions {
 
 // A sandbox was beyond one of its limits, and the watch acted.
 export interface Exceeded {
-  limit: "memory" | "disk";
-  usedBytes: number;
-  limitBytes: number;
+  limit: "memory" | "disk" | "files";
+  used: number;
+  allowed: number;
   action: "killed processes" | "stopped writes" | "stopped the sandbox";
 }
 
@@ -47,16 +45,19 @@ const MEMORY_TIMEOUT_MS = 5_000;
 // Beyond its limit a sandbox can still delete files. A program that raises its own limit again is stopped at this excess.
 const DISK_EXCESS = 1.25;
 const NO_WRITES = 1;
-// File systems in memory that the sandbox may fill.
-const IN_MEMORY = ["tmp", "dev/shm"];
+
+// A file of the smallest size takes a block of most file systems. An empty one takes an inode, which no limit of bytes covers.
+const BYTES_PER_FILE = 4096;
+const MEASURE = `du -sx --block-size=1 -- "$1" 2> /dev/null; du -sx --inodes -- "$1" 2> /dev/null; :`;
 
 interface DiskCheck {
-  usedBytes: number;
+  // The part of its limit that the sandbox uses, of bytes or of files.
+  fraction: number;
   nextMs: number;
 }
 
 // Limits what the kernel limits only for each process or file: the memory of a sandbox, of which it ends the largest processes, and its
-// disk, where programs can write to no file until it is below its limit again. Each look is a moment, so a sandbox can exceed a
+// disk, where programs can write to no file until bytes and number of files are below their limits again. Each look is a moment, so a sandbox can exceed a
 // limit for about as long as the time between two looks.
 export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = systemClock }: UsageWatchOptions): AsyncDisposable {
   const disks = new Map<string, DiskCheck>();
@@ -65,11 +66,10 @@ export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = sy
   let nextLookMs = 0;
 
   async function checkMemory(id: string, tree: readonly ProcessEntry[], limitBytes: number): Promise<void> {
-    const inFiles = bytesInMemory(tree[0]!.pid);
-    if (inFiles + privateMemoryOf(tree) <= limitBytes) return;
+    if (heldMemoryOf(tree) <= limitBytes) return;
     // Processes share memory after a fork, which the first look counts once for each.
     const shares = await readShares(tree);
-    const usedBytes = inFiles + [...shares.values()].reduce((sum, bytes) => sum + bytes, 0);
+    const usedBytes = bytesInMemory(tree[0]!.pid) + [...shares.values()].reduce((sum, bytes) => sum + bytes, 0);
     if (usedBytes <= limitBytes) return;
     const [init, daemon] = [tree[0]!, oldestChild(tree)];
     const largestFirst = tree
@@ -82,51 +82,68 @@ export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = sy
       return isNeeded;
     });
     signalAll(ended.length > 0 ? ended : [init], "SIGKILL");
-    onExceeded(id, { limit: "memory", usedBytes, limitBytes, action: ended.length > 0 ? "killed processes" : "stopped the sandbox" });
+    onExceeded(id, {
+      limit: "memory",
+      used: usedBytes,
+      allowed: limitBytes,
+      action: ended.length > 0 ? "killed processes" : "stopped the sandbox",
+    });
   }
 
-  // Infinite if the folder has more files than can be read in time.
-  async function sizeOf(folder: string): Promise<number> {
+  // Infinite if the folder has more files than can be read in time. Files that are deleted in the meantime do not count.
+  async function measure(folder: string): Promise<{ bytes: number; files: number }> {
     try {
       const options = { signal: stop.signal, timeoutMs: DISK_TIMEOUT_MS };
-      return Number.parseInt(await files.run("du", ["-sx", "--block-size=1", "--", folder], options), 10);
+      const output = await files.run("sh", ["-c", MEASURE, "sh", folder], options);
+      const [, bytes, count] = /^(\d+)\t.*\n(\d+)\t/.exec(output) ?? [];
+      if (count === undefined) throw new Error(`${folder} could not be measured`);
+      return { bytes: Number(bytes), files: Number(count) };
     } catch (error) {
-      if (isAppError(error, "sandbox_timeout")) return Infinity;
+      if (isAppError(error, "sandbox_timeout")) return { bytes: Infinity, files: Infinity };
       throw error;
     }
   }
 
-  async function checkDisk(id: string, tree: readonly ProcessEntry[], { softBytes, hardBytes }: FileLimit): Promise<void> {
+  async function checkDisk(id: string, tree: readonly ProcessEntry[], { softBytes, hardBytes }: ProcessLimit): Promise<void> {
     const before = disks.get(id);
     const startedMs = performance.now();
-    const usedBytes = await sizeOf(join(sandboxesDir, id, "volume"));
+    const measured = await measure(join(sandboxesDir, id, "volume"));
     const tookMs = performance.now() - startedMs;
     const periodMs = Math.max(MIN_DISK_PERIOD_MS, DISK_PERIOD_PER_SANDBOX_MS * disks.size, DISK_PERIODS * tookMs);
-    disks.set(id, { usedBytes, nextMs: performance.now() + Math.min(periodMs, MAX_DISK_PERIOD_MS) });
-    const [isOver, isStopped] = [usedBytes > hardBytes, softBytes <= NO_WRITES];
-    if (isOver && before && usedBytes > before.usedBytes && usedBytes > hardBytes * DISK_EXCESS) {
+    const maxFiles = hardBytes / BYTES_PER_FILE;
+    const fraction = Math.max(measured.bytes / hardBytes, measured.files / maxFiles);
+    disks.set(id, { fraction, nextMs: performance.now() + Math.min(periodMs, MAX_DISK_PERIOD_MS) });
+    const exceeded =
+      measured.bytes > hardBytes
+        ? ({ limit: "disk", used: measured.bytes, allowed: hardBytes } as const)
+        : ({ limit: "files", used: measured.files, allowed: maxFiles } as const);
+    const [isOver, isStopped] = [fraction > 1, softBytes <= NO_WRITES];
+    if (isOver && before && fraction > before.fraction && fraction > DISK_EXCESS) {
       signalAll(tree.slice(0, 1), "SIGKILL");
-      onExceeded(id, { limit: "disk", usedBytes, limitBytes: hardBytes, action: "stopped the sandbox" });
+      onExceeded(id, { ...exceeded, action: "stopped the sandbox" });
       return;
     }
     if (isOver || isStopped) await limitFiles(groups.treeOf(id), isOver ? NO_WRITES : hardBytes);
-    if (isOver && !isStopped) onExceeded(id, { limit: "disk", usedBytes, limitBytes: hardBytes, action: "stopped writes" });
+    if (isOver && !isStopped) onExceeded(id, { ...exceeded, action: "stopped writes" });
   }
 
   async function check(id: string, table: readonly ProcessEntry[]): Promise<void> {
     const tree = groups.treeOf(id, table);
-    const limits = tree[0] && readLimits(tree[0].pid);
-    if (!limits) return;
+    const init = tree[0]?.pid;
+    // The bundle has given this limit to the first process. A sandbox can only lower it.
+    const fileLimit = init === undefined ? undefined : readLimit(init, "file size");
+    if (init === undefined || !fileLimit) return;
     // Not awaited: a sandbox with many files must not delay the next look at memory.
     const isDue = !diskChecks.has(id) && performance.now() >= (disks.get(id)?.nextMs ?? 0);
     if (isDue && diskChecks.size < MAX_DISK_CHECKS) {
-      const checked = checkDisk(id, tree, limits.file).catch(() => undefined);
+      const checked = checkDisk(id, tree, fileLimit).catch(() => undefined);
       diskChecks.set(
         id,
         checked.finally(() => diskChecks.delete(id)),
       );
     }
-    await checkMemory(id, tree, limits.memoryBytes);
+    const memoryBytes = groups.memoryLimitOf(id, init);
+    if (memoryBytes !== undefined) await checkMemory(id, tree, memoryBytes);
   }
 
   async function checkAll(): Promise<void> {
@@ -154,28 +171,6 @@ export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = sy
 // The daemon, which init.sh starts first. The sandbox cannot work without it.
 const oldestChild = ([init, ...others]: readonly ProcessEntry[]): ProcessEntry | undefined =>
   others.filter(({ parent }) => parent === init?.pid).toSorted((one, other) => Number(one.started) - Number(other.started))[0];
-
-interface FileLimit {
-  softBytes: number;
-  hardBytes: number;
-}
-
-// The limits that the bundle has given to the first process. A sandbox can only lower them.
-function readLimits(pid: number): { memoryBytes: number; file: FileLimit } | undefined {
-  const text = readFileIfReadable(`/proc/${pid}/limits`) ?? "";
-  const [, , memory] = /^Max data size\s+(\S+)\s+(\d+)/m.exec(text) ?? [];
-  const [, soft, hard] = /^Max file size\s+(\S+)\s+(\d+)/m.exec(text) ?? [];
-  if (memory === undefined || hard === undefined) return undefined;
-  return { memoryBytes: Number(memory) - DATA_RESERVE_BYTES, file: { softBytes: Number(soft), hardBytes: Number(hard) } };
-}
-
-function bytesInMemory(pid: number): number {
-  const used = (path: string) => {
-    const { blocks, bfree, bsize } = statfsSync(`/proc/${pid}/root/${path}`);
-    return (blocks - bfree) * bsize;
-  };
-  return IN_MEMORY.reduce((sum, path) => sum + used(path), 0);
-}
 
 // The proportional memory of each process. Another program reads it, because the kernel lets a reader wait while the process
 // changes its memory map.

@@ -48,7 +48,6 @@ describeWith(machine.root, "commands of a dead server", () => {
 
   test("are distinguished from commands that this server starts later", async () => {
     const commands = createOrphanedCommands(folder, "runc");
-    await commands.kill(id);
     const own = await start([id, folder]);
     await commands.kill(id);
     expect(own.exitCode ?? own.signalCode).toBeNull();

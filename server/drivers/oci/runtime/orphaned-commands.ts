@@ -15,11 +15,11 @@ export interface OrphanedCommands {
 
 export function createOrphanedCommands(dataDir: string, runtime: string): OrphanedCommands {
   const programs = [...PROGRAMS, basename(runtime)];
-  let exist: boolean | undefined;
+  // Now all commands are of a dead server. Later, those of our own sandboxes and of the canary's, whose folder is in ours, would count as
+  // such, and every sandbox would look at all processes of the machine.
+  const exist = findCommands(programs, dataDir).length > 0;
   return {
     async kill(id) {
-      // The first call comes before our own commands. Later there are no others, and looking at every process takes a while.
-      exist ??= findCommands(programs, dataDir).length > 0;
       if (!exist) return;
       for (let pids = findCommands(programs, dataDir, id); pids.length > 0; pids = findCommands(programs, dataDir, id)) {
         for (const pid of pids) killIfRunning(pid);

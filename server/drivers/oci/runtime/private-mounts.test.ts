@@ -23,13 +23,13 @@ describeWith(machine.root, "private mounts", () => {
 
   test("show folders that only root can reach, and leave no mount on the host", async () => {
     const { first, second } = privateMountPaths(folders);
-    const outcome = await run(...withPrivateMounts(folders, "cat", [join(first, "note"), join(second, "note")]));
+    const outcome = await run(...withPrivateMounts({ folders }, "cat", [join(first, "note"), join(second, "note")]));
     expect(outcome).toEqual({ code: 0, output: "one two" });
     expect(readMountPoints().filter((point) => point.startsWith(PRIVATE_MOUNTS_DIR))).toEqual([]);
   });
 
   test("do not run the command if a folder is missing", async () => {
-    const { code, output } = await run(...withPrivateMounts({ first: join(folders.first, "missing") }, "echo", ["ran"]));
+    const { code, output } = await run(...withPrivateMounts({ folders: { first: join(folders.first, "missing") } }, "echo", ["ran"]));
     expect(code).not.toBe(0);
     expect(output).not.toContain("ran");
   });

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../host/run.ts";
-import type { ProcessLimits } from "../../host/isolation/host-limits.ts";
+import { withLimits, type ProcessLimits } from "../../host/isolation/host-limits.ts";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import type { UserNamespace } from "../users/user-namespace.ts";
 import { kindOf } from "./runtime-kinds.ts";
-import { withPrivateMounts } from "./private-mounts.ts";
+import { withPrivateMounts, type PrivateMounts } from "./private-mounts.ts";
 
 // An OCI runtime. The driver uses it only to start containers. Each container has its own state folder in our data folder, so other
 // users of the same runtime do not see it.
@@ -25,14 +25,14 @@ interface StartOptions {
   pidFile: string;
   limits: ProcessLimits;
   // Folders that the runtime sees through private-mounts.ts.
-  privateMounts: Record<string, string> | undefined;
+  privateMounts: PrivateMounts | undefined;
   // See UserNamespace.
   enter?: UserNamespace["enter"];
 }
 
 export function createRuntime(command: string, stateDir: string, timeoutMs: number): Runtime {
   return {
-    async start(id, { bundle, pidFile, ...options }, signal) {
+    async start(id, { bundle, pidFile, privateMounts, ...options }, signal) {
       const logFile = join(bundle, "runtime.log");
       rmSync(logFile, { force: true });
       const args = [
@@ -51,8 +51,9 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
         pidFile,
         id,
       ];
+      const mounts = privateMounts && { ...privateMounts, errorFile: logFile };
       // Quiet, because the container inherits the runtime's output and would keep a pipe open while it runs.
-      const { code } = await run(...commandLine(command, args, options), { signal, timeoutMs, quiet: true });
+      const { code } = await run(...commandLine(command, args, { ...options, privateMounts: mounts }), { signal, timeoutMs, quiet: true });
       if (code !== 0) throw new Error(`${command} could not start the container: ${readErrors(logFile)}`);
     },
     forget: (id) => rmSync(join(stateDir, id), { recursive: true, force: true }),
@@ -78,9 +79,8 @@ function limitedCommandLine(
 ): [string, string[]] {
   const [program, rest] = withPrivateMounts(privateMounts, command, args);
   if (!kindOf(command).inheritsLimits) return [program, rest];
-  const { openFiles, pendingSignals, messageQueueBytes } = limits;
-  const values = { nofile: openFiles, sigpending: pendingSignals, msgqueue: messageQueueBytes, core: 0 };
-  return ["prlimit", [...Object.entries(values).map(([name, value]) => `--${name}=${value}:${value}`), program, ...rest]];
+  const [first = "", ...others] = withLimits(limits, [program, ...rest]);
+  return [first, others];
 }
 
 function readErrors(logFile: string): string {

@@ -6,20 +6,18 @@ import { join } from "node:path";
 export interface UserIds {
   root: number;
   user: number;
+  // The id that the user has inside. Absent: USER.
+  inside?: number;
 }
 
-// The id of the user inside the sandbox, who has an entry in /etc/passwd.
+// The usual id of the user inside the sandbox, who has an entry in /etc/passwd. An image can name another one.
 export const USER = 1000;
 
-// Only two ids exist inside: root, which no process can become, and the user.
-export const idMappings = ({ root, user }: UserIds) => [
-  { containerID: 0, hostID: root, size: 1 },
-  { containerID: USER, hostID: user, size: 1 },
-];
-
-// Above the range of distributions and systemd (up to 0x6fffffff), and below 2^31, where old programs see negative numbers.
+// Above the range of distributions and systemd (up to 0x6fffffff), and below 2^31, where old programs see negative numbers. The second
+// half is for ranges (id-ranges.ts). Sandboxes of older versions can have pairs there, too.
 const FIRST = 0x70000000;
-const PAIRS = 0x07ffffff;
+const PAIRS = 0x03ffffff;
+const LAST = 0x7fffffff;
 const NAME = "user-id";
 const PICKS_PER_READ = 1024;
 
@@ -46,10 +44,10 @@ export function createUserIds(sandboxesDir: string, scheme = PAIRS_OF_ROOT): Ass
   let picks = 0;
   return {
     of(folder, options) {
-      const assigned = readStored(folder);
+      const assigned = readStored(folder, NAME);
       if (assigned !== undefined) return scheme.idsOf(assigned);
       // Some have been removed in the meantime.
-      if (picks++ % PICKS_PER_READ === 0) taken = new Set(storedIn(sandboxesDir).values());
+      if (picks++ % PICKS_PER_READ === 0) taken = new Set(storedIn(sandboxesDir, NAME).values());
       const picked = scheme.pick(taken, options);
       // Creating a symbolic link is atomic, even if the machine crashes.
       symlinkSync(String(picked), join(folder, NAME));
@@ -61,16 +59,17 @@ export function createUserIds(sandboxesDir: string, scheme = PAIRS_OF_ROOT): Ass
 
 // The ids of all sandboxes, by the name of the sandbox's folder.
 export const assignedUserIds = (sandboxesDir: string, scheme = PAIRS_OF_ROOT): Map<string, UserIds> =>
-  new Map([...storedIn(sandboxesDir)].map(([name, stored]) => [name, scheme.idsOf(stored)]));
+  new Map([...storedIn(sandboxesDir, NAME)].map(([name, stored]) => [name, scheme.idsOf(stored)]));
 
-function storedIn(sandboxesDir: string): Map<string, number> {
+// The numbers that are stored as symbolic links of this name in the folders of sandboxes.
+export function storedIn(sandboxesDir: string, link: string): Map<string, number> {
   const names = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
-  const pairs = names.map((name) => [name, readStored(join(sandboxesDir, name))] as const);
+  const pairs = names.map((name) => [name, readStored(join(sandboxesDir, name), link)] as const);
   return new Map(pairs.flatMap(([name, stored]) => (stored === undefined ? [] : [[name, stored] as const])));
 }
 
 // Whether a user id of the host is in the range of sandboxes, of any installation.
-export const isSandboxUserId = (id: number): boolean => id >= FIRST && id < FIRST + 2 * PAIRS;
+export const isSandboxUserId = (id: number): boolean => id >= FIRST && id <= LAST;
 
 // Picks a free pair at random, because other installations on this machine use the same range and are unknown to us.
 export function pickUserIds(taken: ReadonlySet<number>): UserIds {
@@ -80,9 +79,9 @@ export function pickUserIds(taken: ReadonlySet<number>): UserIds {
   }
 }
 
-function readStored(folder: string): number | undefined {
+export function readStored(folder: string, link: string): number | undefined {
   try {
-    return Number(readlinkSync(join(folder, NAME)));
+    return Number(readlinkSync(join(folder, link)));
   } catch {
     return undefined;
   }

@@ -1,0 +1,305 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, opendirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { AppError, isAppError } from "@berth/contract";
+import { raceAbort } from "../../../bounded-io/race-abort.ts";
+import { createSemaphore } from "../../../fairness/semaphore.ts";
+import type { Log } from "../../../log.ts";
+import type { ImageState } from "../../driver.ts";
+import type { FileRunner } from "../../host/file-runner.ts";
+import { makeMountPoints } from "../filesystem/root.ts";
+import { USER } from "../users/user-ids.ts";
+import { addUser } from "./add-user.ts";
+import { copyImage, resolveImage, type RegistryOptions } from "./copy-image.ts";
+import { tooLarge, tooManyFiles, watchFetch, type FetchLimits, type FetchWatch } from "./fetch-watch.ts";
+import { ImageRefusal, readImageConfig, type ImageConfig } from "./image-config.ts";
+import { parseImageName, type ImageSource } from "./image-source.ts";
+import { missingTools } from "./image-tools.ts";
+import { createPins, folderOfDigest, isRunning, ownerOf } from "./pins.ts";
+import { unpackImage } from "./unpack-image.ts";
+
+// An image that is unpacked in the data folder. All sandboxes share it, and nothing changes it.
+export interface ImageRoot {
+  // `sha256:…`, of the manifest or index that the registry has.
+  digest: string;
+  root: string;
+  config: ImageConfig;
+}
+
+// The images of this installation's sandboxes, by the names that templates and repositories have for them. A name is resolved to a
+// digest once, and again only by `pull`.
+export interface ImageStore extends AsyncDisposable {
+  // The image, if it is here. `digest` is another one than the name stands for now.
+  find(name: string, digest?: string): ImageRoot | undefined;
+  // The image, or the error for a caller that does not wait. If it is not here, begins to fetch it.
+  require(name: string): ImageRoot;
+  // Fetches the image if it is not here. An abort ends only the wait of this caller, because others need the image too.
+  ensure(name: string, signal: AbortSignal): Promise<ImageRoot>;
+  // Asks the registry again, and fetches the image if it has another digest.
+  pull(name: string, signal: AbortSignal): Promise<ImageRoot>;
+  // Stores the image in a file (docker-archive) by a name of the caller's choice.
+  importArchive(path: string, name: string, signal: AbortSignal): Promise<ImageRoot>;
+  state(name: string): ImageState;
+  // Begins to fetch the image, without waiting for it.
+  begin(name: string): void;
+  // Removes the images that nothing uses: neither one of these names nor one of these digests.
+  collect(inUse: { names: ReadonlySet<string>; digests(): ReadonlySet<string> }): Promise<void>;
+}
+
+export interface ImageStoreOptions {
+  dataDir: string;
+  files: FileRunner;
+  log: Log;
+  diskReserveMib?: number;
+  registry?: RegistryOptions;
+  limits?: Partial<FetchLimits>;
+  timeoutMs?: number;
+}
+
+const LIMITS: FetchLimits = { maxBytes: 32 * 2 ** 30, maxFiles: 2_000_000, diskReserveMib: 0, stallMs: 60_000 };
+const FETCHES = 2;
+const TIMEOUT_MS = 60 * 60_000;
+// After a failure, the next create after this time tries again.
+const RETRY_MS = 30_000;
+// An image that a repository names has no user until its sandbox starts again in it.
+const UNUSED_MS = 60 * 60_000;
+const CONFIG_FILE = "image.json";
+// The process to which a draft belongs, in its name.
+const OWNER = ownerOf(process.pid);
+
+interface Fetch {
+  work: Promise<ImageRoot>;
+  percent(): number;
+}
+
+export function createImageStore(options: ImageStoreOptions): ImageStore {
+  const { dataDir, files, log, registry = {}, timeoutMs = TIMEOUT_MS } = options;
+  const limits = { ...LIMITS, diskReserveMib: options.diskReserveMib ?? 0, ...options.limits };
+  const folder = join(dataDir, "images");
+  const draftsDir = join(folder, "drafts");
+  const pins = createPins(folder);
+  const fetches = new Map<string, Fetch>();
+  const failures = new Map<string, { error: AppError; atMs: number }>();
+  const closing = new AbortController();
+  const limitFetches = createSemaphore({ permits: FETCHES });
+  // Layers need a whole processor to unpack, and the ids of the namespace are those of one image.
+  const limitUnpacks = createSemaphore({ permits: 1 });
+  const task = { holder: null, signal: closing.signal };
+  const leftDrafts = removeLeftDrafts();
+
+  const folderOf = (digest: string) => join(folder, folderOfDigest(digest));
+
+  function open(digest: string): ImageRoot | undefined {
+    const config = pins.readJson<ImageConfig>(join(folderOf(digest), CONFIG_FILE));
+    return config && { digest, root: join(folderOf(digest), "root"), config };
+  }
+
+  function find(name: string, digest = pins.of(name)?.digest): ImageRoot | undefined {
+    return digest === undefined ? undefined : open(digest);
+  }
+
+  // Two calls for one image share one fetch.
+  function begin(name: string, source = () => parseImageName(name)): Fetch {
+    const running = fetches.get(name);
+    if (running) return running;
+    let watch: FetchWatch | undefined;
+    const startedMs = performance.now();
+    const work = limitFetches(task, () => fetchImage(name, source(), (opened) => (watch = opened)))
+      .then(
+        (image) => {
+          failures.delete(name);
+          pins.clearProgress(name);
+          log.info("image.fetched", { image: name, digest: image.digest, tookMs: Math.round(performance.now() - startedMs) });
+          return image;
+        },
+        (error: unknown) => {
+          pins.clearProgress(name);
+          if (closing.signal.aborted) throw error;
+          const failure = describeFailure(error);
+          failures.set(name, { error: failure, atMs: performance.now() });
+          pins.setProgress(name, { failed: failure.message });
+          log.warn("image.failed", { image: name, error: failure.message, cause: String(failure.cause) });
+          throw failure;
+        },
+      )
+      .finally(() => fetches.delete(name));
+    work.catch(() => {});
+    const fetch = { work, percent: () => watch?.percent() ?? 0 };
+    fetches.set(name, fetch);
+    return fetch;
+  }
+
+  async function fetchImage(name: string, source: ImageSource, onWatch: (watch: FetchWatch) => void): Promise<ImageRoot> {
+    const missing = missingTools();
+    if (missing) throw new ImageRefusal(missing);
+    await leftDrafts;
+    const draft = join(draftsDir, `${OWNER}-${randomBytes(6).toString("hex")}`);
+    mkdirSync(join(draft, "work"), { recursive: true, mode: 0o700 });
+    using watch = watchFetch(draft, limits, (percent) => pins.setProgress(name, { percent, owner: OWNER }));
+    onWatch(watch);
+    const signal = AbortSignal.any([closing.signal, watch.signal]);
+    try {
+      const { digest, bytes } = await resolveImage(source, draft, registry, signal);
+      if (bytes !== undefined) watch.expect(bytes);
+      const before = open(digest);
+      if (before) pins.set(name, digest);
+      else await storeImage(name, source, digest, { draft, watch, signal });
+      return before ?? open(digest)!;
+    } finally {
+      await removeFolder(draft);
+    }
+  }
+
+  async function storeImage(
+    name: string,
+    source: ImageSource,
+    digest: string,
+    { draft, watch, signal }: { draft: string; watch: FetchWatch; signal: AbortSignal },
+  ): Promise<void> {
+    const fileBytes = limits.maxBytes;
+    watch.checkDisk();
+    await copyImage(source, { digest, draft }, registry, { signal, timeoutMs, fileBytes });
+    const size = await limitUnpacks({ holder: null, signal }, () => {
+      watch.unpacking();
+      return unpackImage({ draft, files, fileBytes, timeoutMs, signal });
+    });
+    watch.checkDisk();
+    if (size.bytes > limits.maxBytes) throw new ImageRefusal(tooLarge(limits.maxBytes));
+    if (size.files > limits.maxFiles) throw new ImageRefusal(tooManyFiles(limits.maxFiles));
+    const root = join(draft, "root");
+    checkTop(root);
+    const config = readImageConfig(join(draft, "work/layout"), root);
+    addUser(root, config.user?.uid ?? USER);
+    try {
+      makeMountPoints(root);
+    } catch (error) {
+      throw new ImageRefusal("a link or a file is where Berth needs a folder, such as /home/user", { cause: error });
+    }
+    writeFileSync(join(draft, CONFIG_FILE), JSON.stringify({ ...config, ...size }), { mode: 0o600 });
+    await removeFolder(join(draft, "work"));
+    // Otherwise a power cut could leave an image whose files are empty.
+    await files.run("sync", ["--file-system", root], { signal, timeoutMs });
+    // The name comes first, so that no process takes the image for an unused one.
+    pins.set(name, digest);
+    // A folder appears complete, so one that cannot be opened is damaged.
+    if (existsSync(folderOf(digest)) && !open(digest)) await removeFolder(folderOf(digest));
+    try {
+      renameSync(draft, folderOf(digest));
+    } catch (error) {
+      // Another process, such as `berth template pull`, has been faster.
+      if (!open(digest)) throw error;
+    }
+  }
+
+  async function removeFolder(path: string): Promise<void> {
+    if (existsSync(path)) await files.run("rm", ["-rf", "--one-file-system", "--", path], { timeoutMs });
+  }
+
+  // What processes that have ended have left.
+  async function removeLeftDrafts(): Promise<void> {
+    for (const name of existsSync(draftsDir) ? readdirSync(draftsDir) : []) {
+      if (isRunning(name.split("-")[0]!)) continue;
+      await removeFolder(join(draftsDir, name)).catch((error: unknown) => log.warn("image.draft_left", { error: String(error) }));
+    }
+  }
+
+  function require(name: string): ImageRoot {
+    const found = find(name);
+    if (found) return found;
+    const missing = missingTools();
+    if (missing) throw describeFailure(new ImageRefusal(missing));
+    const failure = failures.get(name);
+    const isRecent = failure !== undefined && performance.now() - failure.atMs < RETRY_MS;
+    const percent = isRecent && !fetches.has(name) ? 0 : begin(name).percent();
+    // Another attempt says that the image is being fetched only when something has arrived.
+    if (failure && percent === 0) throw failure.error;
+    const message = `The image ${name} is being fetched (${percent}%); try again in a moment`;
+    throw new AppError("image_fetching", { message, details: [{ field: "image", message: `${percent}%` }] });
+  }
+
+  return {
+    find,
+    require,
+    ensure: async (name, signal) => find(name) ?? (await raceAbort(begin(name).work, signal)),
+    pull: (name, signal) => raceAbort(begin(name).work, signal),
+    importArchive: (path, name, signal) => raceAbort(begin(name, () => parseImageName(`docker-archive:${path}`)).work, signal),
+
+    state: (name) => readImageState(dataDir, name, fetches.get(name)?.percent()),
+
+    begin: (name) => void begin(name),
+
+    async collect({ names, digests: readDigests }) {
+      // Of a command that was killed, while a server goes on.
+      await leftDrafts;
+      await removeLeftDrafts();
+      const digests = readDigests();
+      const kept = new Set([...digests].map(folderOfDigest));
+      for (const pin of pins.list()) {
+        const isUsed = names.has(pin.name) || digests.has(pin.digest) || Date.now() - pin.atMs < UNUSED_MS || fetches.has(pin.name);
+        if (isUsed) kept.add(folderOfDigest(pin.digest));
+        else pins.remove(pin.name);
+      }
+      for (const name of pins.folders()) {
+        // A sandbox may have begun to use it in the meantime.
+        if (kept.has(name) || [...readDigests()].some((digest) => folderOfDigest(digest) === name)) continue;
+        // Under another name it cannot be used while it is being removed.
+        const draft = join(draftsDir, `${OWNER}-${name}`);
+        mkdirSync(draftsDir, { recursive: true, mode: 0o700 });
+        renameSync(join(folder, name), draft);
+        await removeFolder(draft);
+        log.info("image.removed", { digest: name.replace("-", ":") });
+      }
+    },
+
+    async [Symbol.asyncDispose]() {
+      closing.abort(new AppError("unavailable"));
+      await Promise.allSettled([leftDrafts, ...[...fetches.values()].map(({ work }) => work)]);
+    },
+  };
+}
+
+// The state of an image as any process of this installation sees it. `own`: how much of it this process has fetched.
+export function readImageState(dataDir: string, name: string, own?: number): ImageState {
+  const pins = createPins(join(dataDir, "images"));
+  const progress = pins.progressOf(name);
+  const isFetched = progress?.percent !== undefined && isRunning(progress.owner ?? "");
+  const percent = own ?? (isFetched ? progress.percent : undefined);
+  const digest = pins.of(name)?.digest;
+  if (digest !== undefined && existsSync(join(dataDir, "images", folderOfDigest(digest))))
+    return { state: "ready", digest, ...(percent !== undefined && { percent }) };
+  if (percent !== undefined) return { state: "fetching", percent };
+  return progress?.failed === undefined ? { state: "absent" } : { state: "failed", sentence: progress.failed };
+}
+
+// Each entry at the top of an image is a mount of every sandbox, and the runtime bounds the sum of their paths.
+function checkTop(root: string): void {
+  using folder = opendirSync(root);
+  let entries = 0;
+  for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
+    if (++entries > MAX_TOP_ENTRIES) throw new ImageRefusal(`it has more than ${MAX_TOP_ENTRIES} files and folders at its top`);
+    if (entry.name.includes(NOT_UTF8)) throw new ImageRefusal("a file at its top has a name that is not UTF-8");
+  }
+}
+
+const MAX_TOP_ENTRIES = 256;
+// Node reads such a name with this character.
+const NOT_UTF8 = "\uFFFD";
+
+function describeFailure(error: unknown): AppError {
+  if (isAppError(error)) return error;
+  const reason = error instanceof ImageRefusal ? error.reason : reasonOfUnpack(String(error));
+  return new AppError("sandbox_failed", { message: `The image could not be used: ${reason}`, cause: error });
+}
+
+const reasonOfUnpack = (message: string): string => REASONS.find(([pattern]) => pattern.test(message))?.[1] ?? "it could not be unpacked";
+
+const REASONS: [RegExp, string][] = [
+  [/no space left|disk quota/i, "the disk of the server is full"],
+  [/file too large|file size limit/i, "it contains a file that is too large"],
+  [/sandbox_timeout|did not end within/i, "it was not fetched in time"],
+  [/unpack entry: .*: link: no such file/i, "one of its layers links to a file that the image does not have"],
+  [/chown .*invalid argument/i, "a file of it belongs to a user or group whose number is above 65535"],
+  [/unknown typeflag/i, "one of its layers has an entry that umoci does not know"],
+  [/mismatch|unexpected eof|invalid (tar )?header|gzip/i, "it is damaged"],
+  [/unknown blob mediatype|unknown media|zstd/i, "its layers are packed in a way that umoci does not know"],
+];

@@ -1,0 +1,105 @@
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { gzipBomb } from "../../isolation/limits/bombs.ts";
+import { cachedLayer, digestOf, makeImage, makeLayer, packedLayer, type Image, type Layer } from "./image.ts";
+import { busyboxImage, folders } from "./images.ts";
+import { tarHeader, type TarEntry } from "./tar.ts";
+
+// Images that nobody may unpack as they are. Each has a shell, so that a store which ignores the hostile part can run it: a test
+// then looks at what has reached the sandbox or the machine.
+
+// Entries that try to write outside of the root, to `outside`, an absolute path that does not exist.
+export function escapingImages(outside: string): Record<string, Image> {
+  const up = `${"../".repeat(12)}${outside.slice(1)}`;
+  const content = "escaped\n";
+  const image = (...layers: TarEntry[][]) => busyboxImage({}, layers.map(makeLayer));
+  const parent = outside.slice(0, outside.lastIndexOf("/"));
+  const name = outside.slice(parent.length + 1);
+  return {
+    "an absolute path": image([{ path: outside, content }]),
+    "a path with ..": image([{ path: up, content }]),
+    "a file below an absolute link": image([
+      { path: "way", type: "symlink", target: parent },
+      { path: `way/${name}`, content },
+    ]),
+    "a file below a relative link": image([
+      { path: "way", type: "symlink", target: "../".repeat(12) + parent.slice(1) },
+      { path: `way/${name}`, content },
+    ]),
+    "a file below a link of a lower layer": image([{ path: "way", type: "symlink", target: parent }], [{ path: `way/${name}`, content }]),
+    "a file through a link with its own name": image([{ path: "way", type: "symlink", target: outside }], [{ path: "way", content }]),
+    "a whiteout through a link": image([{ path: "way", type: "symlink", target: parent }], [{ path: `way/.wh.${name}` }]),
+  };
+}
+
+// Links to a file of the machine, `secret`, which a sandbox could then read or change.
+export function linkingImages(secret: string): Record<string, Image> {
+  const image = (...layers: TarEntry[][]) => busyboxImage({}, layers.map(makeLayer));
+  return {
+    "a hard link to an absolute path": image([{ path: "stolen", type: "hardlink", target: secret }]),
+    "a hard link to a path with ..": image([{ path: "stolen", type: "hardlink", target: "../".repeat(12) + secret.slice(1) }]),
+    "a hard link through a link": image([
+      { path: "way", type: "symlink", target: secret.slice(0, secret.lastIndexOf("/")) },
+      { path: "stolen", type: "hardlink", target: `way${secret.slice(secret.lastIndexOf("/"))}` },
+    ]),
+  };
+}
+
+// Files that an unprivileged user could not make: a device, a set-uid shell of root, a FIFO on which a reader would wait.
+export function specialFilesImage(): Image {
+  return busyboxImage({}, [
+    makeLayer([
+      ...folders("special"),
+      { path: "special/mem", type: "device", mode: 0o666 },
+      { path: "special/fifo", type: "fifo", mode: 0o666 },
+      { path: "special/set-uid", content: "#!/bin/sh\nid -u\n", mode: 0o6755 },
+    ]),
+  ]);
+}
+
+// A file of a terabyte in one block of tar.
+export const sparseImage = (bytes = 2 ** 40): Image =>
+  busyboxImage({}, [makeLayer([...folders("data"), { path: "data/sparse", sparseBytes: bytes }])]);
+
+// A file of zeros that is a thousandth of its size until it is unpacked; one block is 16 MiB.
+export function bombImage(blocks = 512): Image {
+  const header = tarHeader({ path: "bomb", sizeBytes: blocks * 16 * 1024 * 1024 });
+  // The digest of so much data takes seconds, and whoever compares it has unpacked the bomb.
+  return makeImage([packedLayer(Buffer.concat([gzipSync(header), gzipBomb(blocks)]), digestOf(Buffer.from("bomb")))]);
+}
+
+// Empty files. A million of them takes seconds to make the first time.
+export async function manyFilesImage(files = 1_000_000): Promise<Image> {
+  const layer = await cachedLayer("files", `${files}`, async (folder) => {
+    const tar = join(folder, "layer.tar");
+    await using file = await open(tar, "w");
+    for (let first = 0; first < files; first += 10_000)
+      await file.write(
+        Buffer.concat(Array.from({ length: Math.min(10_000, files - first) }, (_, at) => tarHeader({ path: `f${first + at}` }))),
+      );
+    await file.write(Buffer.alloc(1024));
+    return tar;
+  });
+  return makeImage([layer]);
+}
+
+// The registry delivers something else than what the manifest names. Each has a layer of its own, which no store has yet.
+export function brokenImages(): Record<string, Image> {
+  const [lower] = busyboxImage().layers as [Layer];
+  const other = makeLayer([{ path: "other", content: "other\n" }]);
+  const damaged = (name: string, damage: (layer: Layer & { content: Buffer }) => Partial<Layer>) => {
+    const layer = makeLayer([{ path: "damaged", content: `${name}\n`.repeat(100) }]) as Layer & { content: Buffer };
+    return makeImage([lower, { ...layer, ...damage(layer) }]);
+  };
+  return {
+    "a layer with another digest": damaged("digest", () => ({ content: other.content, size: other.size })),
+    "a layer with another size": damaged("size", ({ size }) => ({ size: size + 7 })),
+    "a layer that ends early": damaged("end", ({ content }) => ({ content: content.subarray(0, content.length / 2) })),
+    "a layer that unpacks to something else": damaged("diff", () => ({ diffId: other.diffId })),
+    "a layer that is no archive": makeImage([lower, packedLayer(Buffer.from("no archive"), digestOf(Buffer.from("no archive")))]),
+    "a layer that does not exist": withoutLast(damaged("missing", () => ({}))),
+  };
+}
+
+const withoutLast = (image: Image): Image => ({ ...image, blobs: image.blobs.slice(0, -1) });
