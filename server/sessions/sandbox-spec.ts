@@ -1,5 +1,6 @@
 import type { SnapshotId, Template } from "@berth/contract";
 import { isImageAllowed } from "@berth/contract/matching/image-patterns.ts";
+import { isBuiltImage } from "../builds/built-image.ts";
 import type { Driver, SandboxSpec } from "../drivers/driver.ts";
 import { sha256Hex, type Secrets } from "../secrets/secrets.ts";
 import { limitTemplate } from "../session-limits.ts";
@@ -17,12 +18,18 @@ export interface Kind {
   templateHash: string;
 }
 
-export const kindOf = (template: Template, { traits }: Pick<Driver, "traits">): Kind => ({
-  template,
-  templateHash: templateHash(template, traits.recipe),
-});
+export function kindOf(template: Template, { traits, images }: Pick<Driver, "traits" | "images">): Kind {
+  // A name can stand for another image later.
+  const image = template.image === undefined ? undefined : images?.stateOf?.(template.image);
+  const digest = image?.state === "ready" ? image.digest : "";
+  return { template, templateHash: templateHash(template, `${traits.recipe ?? ""}${digest}`) };
+}
 
-export function kindOfCreate(templates: Templates, driver: Pick<Driver, "name" | "traits" | "volumes">, request: CreateRequest): Kind {
+export function kindOfCreate(
+  templates: Templates,
+  driver: Pick<Driver, "name" | "traits" | "volumes" | "images">,
+  request: CreateRequest,
+): Kind {
   const named = requireTemplate(templates, request.template);
   const template = withVolumes(limitTemplate(named, request), request.volumes, driver);
   // A warm sandbox fits only if it starts with the same files. The pool recognizes a template that is not changed.
@@ -64,9 +71,12 @@ export function snapshotOf(source: object | null | undefined, { snapshot }: Pick
   return "snapshotId" in source ? (source.snapshotId as SnapshotId) : undefined;
 }
 
-// Whether sessions of the template may use this image of their repository.
-export const allowsImage = (template: Pick<Template, "allowedImages"> | undefined, image: string): boolean =>
-  isImageAllowed(image, template?.allowedImages ?? []);
+// Whether sessions of the template may use this image of their repository. A session gets an image that was built only from the server,
+// which has built it for this session, for a session of which it is a copy, or for one with equal files.
+export const allowsImage = (template: Pick<Template, "allowedImages" | "allowBuilds"> | undefined, image: string): boolean =>
+  isBuiltImage(image) ? allowsBuilds(template) : isImageAllowed(image, template?.allowedImages ?? []);
+
+export const allowsBuilds = (template: Pick<Template, "allowBuilds"> | undefined): boolean => template?.allowBuilds ?? false;
 
 // The image of the session's repository. Before its first start it counts only for the step that tries it, so that a session is never
 // left with an image that does not work.

@@ -6,6 +6,7 @@ import { SECOND } from "../clock.ts";
 import type { MachineDisk } from "../disk-space.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import { createSemaphore } from "../fairness/semaphore.ts";
+import type { ImageBuilds } from "../builds/image-builds.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { LinkNews } from "../daemon-link/link-news.ts";
 import type { Store } from "../store/open.ts";
@@ -88,6 +89,8 @@ export interface SessionServicesDeps extends StepActionsDeps {
   // Absent: nothing is recorded outside the store.
   records?: SessionRecords;
   observer?: SessionObserver;
+  // Absent: this server builds no images.
+  builds?: ImageBuilds;
 }
 
 // Half of the processors stay free for calls.

@@ -1,12 +1,15 @@
 import { dockerMissing, startDockerEngine } from "../support/docker/engine.ts";
 import { engineJourneys } from "./journeys.ts";
+import { imageConfig } from "./template-journey.ts";
 
 engineJourneys(
   "docker",
   async () => {
     const engine = await startDockerEngine();
-    // The same programs under another name.
-    await engine.call("POST", `/images/${engine.image}/tag?repo=example.com/tools&tag=2`);
+    // The same programs under another name, with variables.
+    const { Id } = (await engine.call("POST", "/containers/create", { Image: engine.image, Cmd: ["sh"] })) as { Id: string };
+    await engine.call("POST", `/commit?container=${Id}&repo=example.com/tools&tag=2`, imageConfig);
+    await engine.call("DELETE", `/containers/${Id}`);
     return {
       env: { BERTH_DRIVER: "docker", BERTH_DOCKER_SOCKET: engine.socketPath, BERTH_SANDBOX_IMAGE: engine.image },
       leftovers: (id) => engine.named(id),
@@ -15,5 +18,5 @@ engineJourneys(
       dispose: async () => engine[Symbol.asyncDispose](),
     };
   },
-  { freezes: true, missing: dockerMissing, images: { works: "example.com/tools:2", fails: "127.0.0.1:9/nothing:1" } },
+  { freezes: true, user: "1000", missing: dockerMissing, images: { works: "example.com/tools:2", fails: "127.0.0.1:9/nothing:1" } },
 );

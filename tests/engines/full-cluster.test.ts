@@ -1,6 +1,10 @@
+import type { V1Pod } from "@kubernetes/client-node";
 import { isAppError } from "@berth/contract";
-import { afterEach, describe, expect } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { idOf } from "../../server/drivers/kubernetes/cluster/names.ts";
+import { isUnschedulable } from "../../server/drivers/kubernetes/pods/pod-state.ts";
 import { aRequest, openTestSessions } from "../../server/sessions/testing/test-sessions.ts";
+import { onBothEngines } from "../support/databases/stores.ts";
 import { openDouble } from "../support/kubernetes/driver.ts";
 import { machine, testWith } from "../support/machine.ts";
 
@@ -47,4 +51,54 @@ describe.each([
       await expect.poll(() => double.objects.list("pods").length).toBe(5);
     },
   );
+});
+
+onBothEngines("a slow cluster", (databases) => {
+  test("creates without room are refused soon after the scheduler's verdict, however long other pods and the garbage collector take", async () => {
+    const scheduleWaitMs = 500;
+    const pace = { podMs: 20, scheduleMs: 300, startMs: () => 6_000, collectMs: 4_000 };
+    const { double, open } = await openDouble({ nodes: ["node-a"], podsPerNode: 2, pace });
+    stack.use(double);
+    const drivers = [stack.use(await open({ scheduleWaitMs })), stack.use(await open({ scheduleWaitMs }))];
+    const { url } = await databases.create();
+    const services = stack.use(await openTestSessions({ wrapDriver: () => drivers[0]!, host: null, databaseUrl: url }));
+    const servers = [services, stack.use(services.another({ driver: drivers[1]! }))];
+    let verdictMs = 0;
+    double.objects.onChange(({ kind, type, object }) => {
+      if (kind === "pods" && type !== "DELETED" && isUnschedulable(object as V1Pod)) verdictMs = Math.max(verdictMs, performance.now());
+    });
+    const calls = Array.from({ length: 16 }, (_, i) => servers[i % 2]!.sessions.create(services.acme, aRequest()));
+    const outcomes = await Promise.all(
+      calls.map((call) =>
+        call.then(
+          () => ({ code: null, atMs: performance.now() }),
+          (error: unknown) => ({ code: isAppError(error) ? error.code : String(error), atMs: performance.now() }),
+        ),
+      ),
+    );
+    const refused = outcomes.filter(({ code }) => code === "capacity_reached");
+    expect(refused).toHaveLength(14);
+    expect(Math.max(...refused.map(({ atMs }) => atMs)) - verdictMs).toBeLessThan(scheduleWaitMs + 3_000);
+    expect(outcomes.filter(({ code }) => code === null)).toHaveLength(2);
+    // The rest goes on in the background.
+    await expect.poll(() => double.objects.list("pods").length).toBe(2);
+    expect((await services.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state)).toEqual([
+      "running",
+      "running",
+    ]);
+  });
+});
+
+test("a blank of another kind gives way while a create waits for room, which then needs no second pod", async () => {
+  const { double, open } = await openDouble({ nodes: ["node-a"], podsPerNode: 1 });
+  stack.use(double);
+  const driver = stack.use(await open({ scheduleWaitMs: 30_000 }));
+  const services = stack.use(await openTestSessions({ wrapDriver: () => driver, host: null, poolSize: 1 }));
+  const statesOf = async () => (await services.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state);
+  await services.start();
+  await expect.poll(statesOf).toEqual(["warm"]);
+  const pods: string[] = [];
+  double.objects.onChange(({ kind, type, object }) => void (kind === "pods" && type === "ADDED" && pods.push(object.metadata.name!)));
+  const { sandboxId } = await services.sessions.create(services.acme, aRequest({ resources: { memoryMb: 333 } }));
+  expect(pods.map(idOf)).toEqual([sandboxId]);
 });

@@ -18,6 +18,7 @@ import { editor, eventually, shareChromium, openWorkspace, openFile, screenText,
 import { runCli } from "../support/servers/cli.ts";
 import { describeWith, machine, testWith, type Missing } from "../support/machine.ts";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
+import { askThrough, sharedTemplate, templateJourney } from "./template-journey.ts";
 
 export interface TestedEngine {
   env: Record<string, string>;
@@ -31,8 +32,10 @@ export interface TestedEngine {
 
 export interface JourneyOptions {
   freezes: boolean;
-  // An image that works and one that does not, besides the default image. Absent if only the default image can be used.
-  images?: { works: string; fails: string };
+  // The id of the user in sandboxes; absent if they have no users of their own.
+  user?: string;
+  // An image that works and one that does not, besides the default image. `works` has the variables of IMAGE_ENV, unless it is `foreign`.
+  images: { works: string; fails: string; foreign?: string };
   missing?: Missing;
   // A variant of an engine whose other journeys are complete. It runs only the journeys in which variants differ, unless
   // BERTH_TEST_DRIVERS=all.
@@ -43,7 +46,7 @@ export interface JourneyOptions {
 export function engineJourneys(
   name: string,
   prepare: () => Promise<TestedEngine>,
-  { freezes, images, missing, isVariant = false }: JourneyOptions,
+  { freezes, user, images, missing, isVariant = false }: JourneyOptions,
 ): void {
   const sameInVariants = machine.sameInVariants(isVariant);
   describeWith(missing, name, () => {
@@ -62,7 +65,8 @@ export function engineJourneys(
       git = await startGitServer(null);
       folder = mkdtempSync(join(tmpdir(), "berth-journeys-"));
       const templates = join(folder, "templates.json");
-      writeFileSync(templates, JSON.stringify({ default: { allowedImages: Object.values(images ?? {}) } }));
+      const { works, fails } = images;
+      writeFileSync(templates, JSON.stringify({ default: { allowedImages: [works, fails] }, ...sharedTemplate(works) }));
       berth = await startBerth({
         BERTH_LOG_LEVEL: "warn",
         BERTH_POOL_SIZE: "1",
@@ -135,15 +139,15 @@ export function engineJourneys(
     });
 
     testWith(sameInVariants, "egress follows the template's policy", async () => {
-      const ask = (url: string) => {
-        const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
-        return berth.api.exec(kept.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
-      };
+      const ask = (url: string) => berth.api.exec(kept.sandboxId, askThrough(url));
       expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
       expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
     });
 
-    const oneImage = images ? undefined : "this engine has only one image";
+    testWith([images.foreign, sameInVariants], "a template gives the same sandbox as on other engines", () =>
+      templateJourney(berth, { world: `http://127.0.0.1:${worldPort}/`, canFork: freezes, ...(user !== undefined && { user }) }),
+    );
+
     // The server looks for dead sandboxes every ten seconds, so other journeys run in the meantime. Their polls need the test's own
     // expect.
     describe.concurrent("at the same time", () => {
@@ -164,10 +168,10 @@ export function engineJourneys(
       );
 
       testWith(
-        [oneImage, sameInVariants],
+        sameInVariants,
         "a sandbox starts again in the image of its repository, and keeps its own if that one does not start",
         async ({ expect: expectHere }) => {
-          const { works, fails } = images!;
+          const { works, fails } = images;
           const createWith = async (name: string, image: string) => {
             git.addRepository(name, { ".devcontainer.json": JSON.stringify({ image, postCreateCommand: "echo $SHELL_COUNT >> ran" }) });
             const source = { git: { url: git.url(name), token: "secret" } };

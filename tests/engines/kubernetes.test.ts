@@ -8,7 +8,10 @@ import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";
 import { freePort } from "../support/servers/port.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { engineJourneys } from "./journeys.ts";
+import { IMAGE_ENV } from "./template-journey.ts";
 import { machine } from "../support/machine.ts";
+
+const TOOLS = "example.com/tools:2";
 
 for (const [workload, cluster, env] of [
   ["Sandbox", { crds: true }, {}],
@@ -18,7 +21,7 @@ for (const [workload, cluster, env] of [
   engineJourneys(
     `kubernetes (${workload}, on the double)`,
     async () => {
-      const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime(), ...cluster });
+      const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime(), imageEnv: { [TOOLS]: IMAGE_ENV }, ...cluster });
       const egress = `127.0.0.1:${await freePort()}`;
       const podOf = (id: SandboxId) => double.objects.list("pods").find((pod) => sandboxOf(pod) === nameOf(id))!.metadata.name!;
       return {
@@ -35,7 +38,7 @@ for (const [workload, cluster, env] of [
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    { freezes: false, isVariant: workload !== "Sandbox", images: { works: "example.com/tools:2", fails: MISSING_IMAGE } },
+    { freezes: false, isVariant: workload !== "Sandbox", images: { works: TOOLS, fails: MISSING_IMAGE } },
   );
 
 engineJourneys(
@@ -61,6 +64,6 @@ engineJourneys(
   {
     freezes: false,
     missing: machine.realCluster,
-    images: { works: realCluster.repositoryImage, fails: MISSING_IMAGE },
+    images: { works: realCluster.repositoryImage, fails: MISSING_IMAGE, foreign: "the image of a real cluster has other variables" },
   },
 );

@@ -8,7 +8,7 @@ import { watchControllerErrors } from "./workloads/controller-errors.ts";
 import { dialPodAddress } from "./pods/dial-pod-address.ts";
 import { podsPath } from "./cluster/names.ts";
 import { volumeError, watchVolumes, type VolumeProblem } from "./named-volumes/volume-problems.ts";
-import { isAlive, isTerminating, isOnLostNode, isOwnedBy, startFailureOf, type StartFailure } from "./pods/pod-state.ts";
+import { hasNode, isAlive, isTerminating, isOnLostNode, isOwnedBy, startFailureOf, type StartFailure } from "./pods/pod-state.ts";
 import type { Pods } from "./pods/pod-watch.ts";
 import { watchScheduling, type ScaleUps } from "./pods/scheduling.ts";
 import type { Workloads } from "./workloads/workloads.ts";
@@ -43,7 +43,7 @@ export async function awaitReady(
   let volumeProblem: VolumeProblem | null = null;
   let failingSinceMs: number | null = null;
   const controllerError = watchControllerErrors(deps, signal);
-  const isClusterFull = watchScheduling(deps, signal);
+  const scheduling = watchScheduling(deps, signal);
   const findVolumeProblem = watchVolumes(deps, volumes, signal);
   using changes = deps.pods.follow(name);
   waiting++;
@@ -57,13 +57,15 @@ export async function awaitReady(
       // Ignore a pod of an earlier workload with the same name, which the cluster still has to delete.
       const pod = found && isOwnedBy(found, workload) ? found : null;
       startFailure = pod && !isTerminating(pod) ? startFailureOf(pod) : null;
-      if (startFailure && (startFailure.kind !== "no_room" || (await isClusterFull(pod)))) throw failure(startFailure);
+      if (startFailure && startFailure.kind !== "no_room") throw failure(startFailure);
+      // The search for an autoscaler takes a while, in which the pod may have got a node.
+      if (startFailure && (await scheduling.isFull(pod)) && !deps.pods.of(name).some(hasNode)) throw failure(startFailure);
       volumeProblem = await findVolumeProblem(pod);
       if (volumeProblem?.isPermanent) throw volumeError(volumeProblem);
       const error = await controllerError(workload, pod);
       failingSinceMs = error === null ? null : (failingSinceMs ?? performance.now());
       if (error !== null && performance.now() - failingSinceMs! >= deps.controllerErrorMs) throw failure({ kind: "failed", reason: error });
-      const pollMs = POD_POLL_MS + (waiting - 1) * POLL_MORE_MS;
+      const pollMs = Math.min(POD_POLL_MS + (waiting - 1) * POLL_MORE_MS, scheduling.dueInMs());
       const nextReadMs = performance.now() + pollMs;
       // A timer may fire a moment early, so it gets the time that is left.
       for (let isNews = false, leftMs = pollMs; !isNews && leftMs > 0; leftMs = nextReadMs - performance.now()) {

@@ -1,5 +1,5 @@
 import type { V1Pod } from "@kubernetes/client-node";
-import { AppError, type SandboxId } from "@berth/contract";
+import { AppError, isAppError, type SandboxId } from "@berth/contract";
 import { MINUTE, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { withDriverErrors } from "../driver-errors.ts";
@@ -16,6 +16,7 @@ import { dialPod } from "./network/dial-pod.ts";
 import { openEgressAddress } from "./network/egress-address.ts";
 import { createNamedVolumes, type VolumeAccess } from "./named-volumes/named-volumes.ts";
 import type { PodSettings } from "./pods/pod-spec.ts";
+import { hasNode, isUnschedulable } from "./pods/pod-state.ts";
 import { newestFirst, sandboxOf, watchPods } from "./pods/pod-watch.ts";
 import { createScaleUps } from "./pods/scheduling.ts";
 import { ensureRunning, suspend, type StartDeps } from "./sandbox-start.ts";
@@ -69,9 +70,10 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     storageClass: options.volumeStorageClass,
     access: options.volumeAccess,
   });
-  const { image, userNamespace, imagePullSecrets, storageClass, nodeSelector } = options;
+  const { image, templatesHaveDaemon, userNamespace, imagePullSecrets, storageClass, nodeSelector } = options;
   const currentSettings = async (): Promise<PodSettings> => ({
     image,
+    templatesHaveDaemon,
     userNamespace,
     imagePullSecrets,
     storageClass,
@@ -104,6 +106,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     ).catch((error: unknown) => log.warn("kubernetes.postpone_failed", { error: String(error) })),
   );
   const withLock = createKeyedLock();
+  const undoing = new Set<Promise<void>>();
   log.info("kubernetes.connected", { namespace, workload: kind === sandboxKind ? "Sandbox" : "StatefulSet" });
 
   // Suspends a sandbox whose pod was replaced, in the background.
@@ -132,6 +135,22 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     await cluster.remove(volumeClaimsPath(namespace, kind.volumeClaimName(object)), {}, signal);
   }
 
+  function roomOf(id: SandboxId): "given" | "none" | null {
+    const own = pods.of(nameOf(id));
+    if (own.some(hasNode)) return "given";
+    return own.some(isUnschedulable) ? "none" : null;
+  }
+
+  const undo = (id: SandboxId) => destroy(id, AbortSignal.timeout(UNDO_TIMEOUT_MS));
+
+  // A pod without a node holds no room, so no caller has to wait until the cluster has deleted it.
+  function undoLater(id: SandboxId): void {
+    const work = withLock(id, () => undo(id))
+      .catch((error: unknown) => log.warn("kubernetes.undo_failed", { sandboxId: id, error: String(error) }))
+      .finally(() => undoing.delete(work));
+    undoing.add(work);
+  }
+
   const operation = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) =>
     withLock(id, () => withDriverErrors(signal, work));
   const hibernate = (id: SandboxId, signal: AbortSignal) => operation(id, signal, () => suspend(startDeps, nameOf(id), signal));
@@ -152,7 +171,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
           await ensureRunning(startDeps, spec, before, signal);
         } catch (error) {
           // Delete the files only if this call has created them.
-          if (!before) await destroy(spec.id, AbortSignal.timeout(UNDO_TIMEOUT_MS));
+          if (!before && isAppError(error, "capacity_reached") && roomOf(spec.id) === "none") undoLater(spec.id);
+          else if (!before) await undo(spec.id);
           throw error;
         }
       }),
@@ -177,7 +197,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     deleteSnapshot: (snapshotId, signal) => withDriverErrors(signal, () => snapshots.remove(snapshotId, signal)),
     listSnapshots: (signal) => withDriverErrors(signal, () => snapshots.list(signal)),
 
-    hasRoom: (id) => pods.of(nameOf(id)).some(({ spec }) => spec?.nodeName !== undefined),
+    roomOf,
+    isFull: () => pods.all().some((pod) => !hasNode(pod) && isUnschedulable(pod)),
 
     async inspect(id, signal) {
       const name = nameOf(id);
@@ -219,6 +240,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     addressOwner: (id, address, signal) => findAddressOwner({ pods, workloads }, nameOf(id), address, signal),
 
     async [Symbol.asyncDispose]() {
+      await Promise.all(undoing);
       disposed.abort();
       await postponing[Symbol.asyncDispose]();
       await pods[Symbol.asyncDispose]();

@@ -126,10 +126,10 @@ describe.each(kinds)("$workload", ({ crds }) => {
     // The driver has read the events and continues to wait.
     const asked = () => double.calls.filter((call) => call === "GET events").length;
     await expect.poll(asked).toBeGreaterThan(1);
-    expect(driver.hasRoom!(spec.id)).toBe(false);
+    expect([driver.roomOf!(spec.id), driver.isFull!()]).toEqual(["none", true]);
     double.kubelet.addNode("node-new");
     await waiting;
-    expect(driver.hasRoom!(spec.id)).toBe(true);
+    expect([driver.roomOf!(spec.id), driver.isFull!()]).toEqual(["given", false]);
     expect(await exec(driver, spec.id, "echo ok")).toBe("ok\n");
   });
 
@@ -247,7 +247,7 @@ test("after an outage that left dead connections, a create takes some seconds lo
   const began = performance.now();
   await driver.create(spec, deadline(60_000));
   expect(performance.now() - began).toBeLessThan(15_000);
-  await expect.poll(() => driver.hasRoom!(spec.id)).toBe(true);
+  await expect.poll(() => driver.roomOf!(spec.id)).toBe("given");
 });
 
 test("a change of the pod while it is read is not missed", async () => {
@@ -299,6 +299,17 @@ test("creates that find no room at the same time search the events together", as
   await Promise.all(refused);
   // A search is a list for each of two reasons. A create that was slow may have missed the first search.
   expect(double.calls.filter((call) => call === "GET events").length).toBeLessThanOrEqual(4);
+});
+
+test("a create whose pod gets a node during the search of the events is not refused", async () => {
+  const { double, driver } = await start({ nodes: [] }, { scheduleWaitMs: 0 });
+  const searches = double.delayAnswers("GET events", 1_000);
+  const spec = newSpec();
+  const creating = driver.create(spec, deadline());
+  await expect.poll(() => searches.length, { interval: 10 }).toBeGreaterThan(0);
+  double.kubelet.addNode("node-new");
+  await creating;
+  expect(await exec(driver, spec.id, "echo ok")).toBe("ok\n");
 });
 
 test("a broken watch starts again as soon as the API server answers another call", async () => {

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, freemem, loadavg } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
 import type { MachineDisk } from "../../disk-space.ts";
+import { createIdleProcessors } from "../../idle-processors.ts";
 import type { Db } from "../../store/schema.ts";
 import type { Engine } from "../../store/open.ts";
 import { countPartnerSandboxes, countSandboxes, lockSite } from "../../store/sessions/listing/count.ts";
@@ -20,6 +22,9 @@ export interface Capacity {
   roomForBlanks(held: number): number;
   // True if the machine has far more to do than its processors can do now.
   isBusy(): boolean;
+  // Resolves when the processors have time for work that no caller waits for, at the latest after a moment: on a machine that is always
+  // busy, this work must be done too.
+  untilIdle(): Promise<void>;
   // True if paused sandboxes should give their memory back at once.
   isMemoryLow(): boolean;
 }
@@ -31,12 +36,15 @@ export interface CapacityOptions {
   availableBytes?: () => number;
   // Processes that run or want to, for each processor.
   loadPerCore?: () => number;
+  // How many processors were idle since the last call.
+  idleProcessors?: () => number;
   // Absent: the disk has enough space.
   disk?: Pick<MachineDisk, "admitNew">;
 }
 
 export function createCapacity(site: Site, engine: Engine, options: CapacityOptions): Capacity {
   const { maxSandboxes, reserveBytes, availableBytes = readAvailable, loadPerCore = readLoad } = options;
+  const { idleProcessors = createIdleProcessors() } = options;
 
   async function check(tx: Db, count: (tx: Db) => Promise<number>): Promise<void> {
     if (site.host !== null && availableBytes() < reserveBytes) throw full("The server is low on memory");
@@ -56,6 +64,11 @@ export function createCapacity(site: Site, engine: Engine, options: CapacityOpti
     roomForBlanks: (held) =>
       site.host === null ? Infinity : Math.max(0, Math.floor((availableBytes() - 2 * reserveBytes + held * BLANK_BYTES) / 4 / BLANK_BYTES)),
     isBusy: () => site.host !== null && loadPerCore() > BUSY_LOAD,
+    async untilIdle() {
+      if (site.host === null) return;
+      const hasTime = () => idleProcessors() >= availableParallelism() * IDLE_SHARE;
+      for (let look = 1; !hasTime() && look < IDLE_LOOKS; look++) await sleep(IDLE_LOOK_MS);
+    },
     isMemoryLow: () => site.host !== null && availableBytes() < 2 * reserveBytes,
   };
 }
@@ -64,6 +77,10 @@ export function createCapacity(site: Site, engine: Engine, options: CapacityOpti
 const BLANK_BYTES = 32 * 1024 * 1024;
 
 const BUSY_LOAD = 4;
+
+const IDLE_SHARE = 1 / 4;
+const IDLE_LOOK_MS = 50;
+const IDLE_LOOKS = 10;
 
 const readLoad = () => loadavg()[0]! / availableParallelism();
 

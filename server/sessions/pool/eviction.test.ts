@@ -135,14 +135,14 @@ onBothEngines("an engine in which sandboxes wait for room", (databases) => {
   test("creates do not wait for a blank without room, and one of them gets the blank that has it", async () => {
     const tries: string[] = [];
     const [begun, started] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let hasRoom = false;
+    let room: "given" | "none" = "none";
     const { url } = await databases.create();
     await using services = await openTestSessions({
       databaseUrl: url,
       poolSize: 1,
       wrapDriver: (driver) => ({
         ...driver,
-        hasRoom: () => hasRoom,
+        roomOf: () => room,
         // The first one is the blank.
         async create(spec, signal) {
           if (tries.push(spec.id) > 1) throw new AppError("capacity_reached");
@@ -158,13 +158,76 @@ onBothEngines("an engine in which sandboxes wait for room", (databases) => {
     await expect(create()).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
     expect(tries).toHaveLength(2);
 
-    hasRoom = true;
-    const calls = Promise.allSettled([create(), create(), create()]);
-    await expect.poll(() => tries.length).toBe(5);
+    room = "given";
+    let refused = 0;
+    const calls = [create(), create(), create()];
+    for (const call of calls) call.catch(() => refused++);
+    // The blank is promised to one of them. The others need not wait until it is warm.
+    await expect.poll(() => refused).toBe(2);
     started.resolve();
-    expect((await calls).map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
+    expect((await Promise.allSettled(calls)).map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
     expect(tries).toHaveLength(5);
   });
+});
+
+test("a create whose sandbox has room leaves the warm one to creates that wait for room", async () => {
+  const [begun, started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ids: string[] = [];
+  let looks = 0;
+  await using services = await openTestSessions({
+    poolSize: 1,
+    wrapDriver: (driver) => ({
+      ...driver,
+      roomOf(id) {
+        if (id === ids[1]) looks++;
+        return "given";
+      },
+      // False at first, or the pool would make no blank.
+      isFull: () => ids.length > 1,
+      // The first one is the blank.
+      async create(spec, signal) {
+        const isBlank = ids.push(spec.id) === 1;
+        begun.resolve();
+        await (isBlank ? started : released).promise;
+        await driver.create(spec, signal);
+      },
+    }),
+  });
+  const create = () => services.sessions.create(services.acme, aRequest());
+  await services.start();
+  await begun.promise;
+  const first = create();
+  await expect.poll(() => ids.length).toBe(2);
+  started.resolve();
+  await expect.poll(() => statesOf(services)).toContain("warm");
+  const before = looks;
+  await expect.poll(() => looks, { timeout: 5_000 }).toBeGreaterThan(before + 1);
+  expect((await create()).sandboxId).toBe(ids[0]);
+  released.resolve();
+  expect((await first).sandboxId).toBe(ids[1]);
+});
+
+test("the pool creates no blanks while a sandbox waits for room, also one of another server", async () => {
+  let isFull = true;
+  let tries = 0;
+  await using services = await openTestSessions({
+    poolSize: 1,
+    wrapDriver: (driver) => ({
+      ...driver,
+      roomOf: () => "given",
+      isFull: () => isFull,
+      async create(spec, signal) {
+        tries++;
+        await driver.create(spec, signal);
+      },
+    }),
+  });
+  await services.start();
+  await services.pool.fill();
+  expect(tries).toBe(0);
+  isFull = false;
+  await services.pool.fill();
+  await filled(services, 1);
 });
 
 test("if the engine has no room, the pool does not retry at every run", async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAppError } from "@berth/contract";
 import { failpoint } from "../../faults/failpoints.ts";
+import type { Driver } from "../../drivers/driver.ts";
 import type { Log } from "../../log.ts";
 import type { Session, SessionInStep } from "../../store/sessions/session.ts";
 import type { Look, Pool } from "./pool.ts";
@@ -21,7 +22,8 @@ export interface Placed {
 
 export interface PlacementDeps extends ReserveDeps {
   steps: Steps;
-  pool: Pick<Pool, "makeRoom" | "fillSoon" | "look">;
+  pool: Pick<Pool, "fillSoon" | "look">;
+  driver: Pick<Driver, "roomOf" | "isFull">;
   stepTimeoutMs: number;
   // How often a waiting create looks for a warm sandbox. Another server's pool may have made it.
   lookMs?: number;
@@ -32,20 +34,18 @@ const LOOK_MS = 500;
 const RETRY_MS = 100;
 
 export function createPlacement(deps: PlacementDeps): Placement {
-  const { steps, pool, stepTimeoutMs, lookMs = LOOK_MS, log } = deps;
+  const { steps, pool, driver, stepTimeoutMs, lookMs = LOOK_MS, log } = deps;
   const discards = new Set<Promise<void>>();
 
   async function place(wanted: Wanted): Promise<Placed> {
     const endMs = performance.now() + stepTimeoutMs;
     using look = pool.look(wanted.kind, wanted.partner.id);
-    // Without room for a new sandbox, there is nothing to leave to others.
-    const alone = { ...look, keep: () => 0 };
-    for (let [next, reserveNext] = [look, reserve]; ; next = alone) {
+    for (let reserveNext = reserve; ;) {
       try {
-        return await attempt(wanted, next, reserveNext);
+        return await attempt(wanted, look, reserveNext);
       } catch (error) {
         const isFull = isAppError(error, "capacity_reached") && performance.now() < endMs;
-        const room = isFull ? await pool.makeRoom(wanted.kind) : null;
+        const room = isFull ? await look.makeRoom() : null;
         if (room === null) throw error;
         // A sandbox of its own would wait for room again, as long as the engine lets it, while another create claims the blank.
         reserveNext = room === "claim" ? reserveWarm : reserve;
@@ -99,9 +99,20 @@ export function createPlacement(deps: PlacementDeps): Placement {
     settled.signal.addEventListener("abort", pool.fillSoon);
     // After a swap, its failure is expected.
     creating.catch(() => {});
-    for (;;) {
+    for (let hasAsked = false; ;) {
       await sleep(lookMs, undefined, { signal: settled.signal }).catch(() => {});
-      const claimed = settled.signal.aborted ? null : await trySwap(session, wanted, look);
+      const room = settled.signal.aborted ? null : driver.roomOf?.(session.sandboxId);
+      if (room === "given") look.gotRoom();
+      // While the engine goes on looking for room, a blank can give way.
+      if (room === "none" && !hasAsked) {
+        hasAsked = true;
+        look
+          .makeRoomEarly()
+          .catch((error: unknown) => log.warn("pool.make_room_failed", { sandboxId: session.sandboxId, error: String(error) }));
+      }
+      // A sandbox that has room leaves the warm one to those that have none.
+      const leaves = settled.signal.aborted || (room === "given" && driver.isFull?.() === true);
+      const claimed = leaves ? null : await trySwap(session, wanted, look);
       if (claimed) return { claimed };
       if (settled.signal.aborted) return { created: await creating };
     }

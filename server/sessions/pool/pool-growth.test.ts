@@ -96,6 +96,22 @@ test("on a machine with far too much to do the pool keeps its size and does not 
   expect(await countIn(services, "warm")).toBe(3);
 });
 
+test("the pool waits until the processors have time, but not forever", async () => {
+  let looks = 0;
+  let idleAfter = 4;
+  const looksBeforeCreate: number[] = [];
+  await using services = await openTestSessions({
+    poolSize: 1,
+    capacity: { idleProcessors: () => (++looks < idleAfter ? 0 : Infinity) },
+    wrapDriver: (driver): Driver => ({ ...driver, create: (...args) => (looksBeforeCreate.push(looks), driver.create(...args)) }),
+  });
+  await services.pool.fill();
+  [looks, idleAfter] = [0, Infinity];
+  await create(services);
+  await services.pool.fill();
+  expect(looksBeforeCreate).toEqual([4, 10]);
+});
+
 test("a partner that floods the pool leaves a warm sandbox to its neighbour", async () => {
   await using services = await openTestSessions({ poolSize: 2 });
   await createPartner(services.store.db, services.clock, "flood");

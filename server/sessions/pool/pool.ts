@@ -13,8 +13,9 @@ import { insertSession } from "../../store/sessions/write.ts";
 import type { Templates } from "../../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import { createDemand } from "./demand.ts";
-import { isOfKind, planFill, type FillPlan } from "./fill-plan.ts";
+import { planFill, type FillPlan } from "./fill-plan.ts";
 import { inStep, newBlank } from "./reserve.ts";
+import { createRoom, type RoomSearch } from "./room.ts";
 import { createWarmShares } from "./warm-shares.ts";
 import { kindOf, type Kind } from "../sandbox-spec.ts";
 import type { SessionObserver } from "../session-observer.ts";
@@ -35,9 +36,8 @@ export interface Pool extends AsyncDisposable {
   look(kind: Kind, partnerId: string): Look;
   // How many blanks of a template the pool holds when it is full.
   targets(): ReadonlyMap<string, number>;
-  // For a create (of this kind) or a resume that found no room. `claim`: a blank of its kind is warm or about to be. `start`: one of
-  // another kind was evicted, so start the sandbox again. null: no blank holds room. The pool creates no blanks for a while.
-  makeRoom(kind?: Kind): Promise<"claim" | "start" | null>;
+  // For a resume that found no room. True if a blank was evicted. The pool creates no blanks for a while.
+  makeRoom(): Promise<boolean>;
 }
 
 export interface Look extends Disposable {
@@ -45,6 +45,12 @@ export interface Look extends Disposable {
   keep(): number;
   // Whether there was a warm sandbox. A create that found none may still get one later.
   found(result: "warm" | "none"): void;
+  // For a create that found no room (see `RoomSearch`). The pool creates no blanks for a while.
+  makeRoom(): ReturnType<RoomSearch["make"]>;
+  // The same while its sandbox waits for room.
+  makeRoomEarly(): Promise<void>;
+  // It has got room.
+  gotRoom(): void;
 }
 
 const FILLING = { name: "pool" };
@@ -58,9 +64,9 @@ const SHRINK_AT_ONCE = 10;
 
 export interface PoolDeps {
   store: Store;
-  transitions: Pick<Transitions, "lease">;
+  transitions: Pick<Transitions, "lease" | "isOwn">;
   steps: Steps;
-  driver: Pick<Driver, "traits" | "hasRoom">;
+  driver: Pick<Driver, "traits" | "roomOf" | "isFull" | "images">;
   templates: Templates;
   capacity: Capacity;
   site: Site;
@@ -79,6 +85,7 @@ export function createPool(deps: PoolDeps): Pool {
   const max = Math.max(size, deps.max);
   const demand = createDemand({ clock, size, max });
   const shares = createWarmShares({ clock });
+  const room = createRoom({ store, transitions, driver, site, evict });
   const targets = new Map<string, number>();
   let filling: Promise<void> | undefined;
   let again = false;
@@ -122,7 +129,7 @@ export function createPool(deps: PoolDeps): Pool {
   async function makePlan(): Promise<FillPlan> {
     const blanks = await sessionsInState(store.db, site, ["warming", "warm"]);
     // The volumes of a template belong to a partner, and a warm sandbox to none.
-    const pooled = [...templates.values()].filter(({ volumes = [] }) => volumes.length === 0);
+    const pooled = [...templates.values()].filter(({ image, volumes = [] }) => volumes.length === 0 && hasImage(image));
     const kinds = pooled.map((template) => kindOf(template, driver));
     const [room, excess] = [capacity.roomForBlanks(blanks.length), await capacity.excess(store.db)];
     const plan = planFill({ blanks, kinds, nowMs: clock.now(), size, max, demandFor: demand.targetOf, room, excess });
@@ -135,11 +142,19 @@ export function createPool(deps: PoolDeps): Pool {
     return plan;
   }
 
+  // Without its image, no sandbox can be started.
+  function hasImage(image: string | undefined): boolean {
+    const found = image === undefined ? undefined : driver.images?.stateOf?.(image);
+    return found === undefined || found.state === "ready";
+  }
+
   // Creates blanks until there are `target`. False: do not go on now.
   async function create(kind: Kind, target: number, mayGoOn = async () => true): Promise<boolean> {
     let stopped = false;
     const lane = async () => {
       while (!closed && !stopped && (await mayGoOn())) {
+        // Programs of the sandboxes that were just taken come first.
+        await capacity.untilIdle();
         const outcome = await warm(kind, target);
         if (outcome === "enough") return;
         stopped ||= outcome === "failed";
@@ -163,20 +178,13 @@ export function createPool(deps: PoolDeps): Pool {
     );
   }
 
-  const makeRoom: Pool["makeRoom"] = async (kind) => {
+  function holdOff(): void {
     heldOffUntilMs = clock.now() + HOLD_OFF_MS;
-    // A blank that waits for room itself is of no use to the caller.
-    const blanks = (await sessionsInState(store.db, site, ["warm", "warming"])).filter(holdsRoom);
-    if (kind && blanks.some((blank) => isOfKind(blank, kind))) return "claim";
-    // Warm ones first: they hold memory for certain.
-    for (const blank of blanks.toSorted((a, b) => a.state.localeCompare(b.state))) if (await evict(blank)) return "start";
-    return null;
-  };
-
-  const holdsRoom = ({ state, sandboxId }: Blank) => state === "warm" || (driver.hasRoom?.(sandboxId) ?? true);
+  }
 
   async function warm(kind: Kind, target: number): Promise<"made" | "enough" | "failed"> {
-    if (clock.now() < heldOffUntilMs) return "failed";
+    // A blank would take room from a create that waits for it, on any server.
+    if (clock.now() < heldOffUntilMs || driver.isFull?.()) return "failed";
     try {
       const blank = await store.transaction(async (tx) => {
         if (store.engine === "postgres") await lockSite(tx, site);
@@ -187,7 +195,7 @@ export function createPool(deps: PoolDeps): Pool {
       if (!blank) return "enough";
       failpoint("warming.begun");
       await steps.perform({ session: inStep(blank) }).catch((error: unknown) => {
-        if (isAppError(error, "capacity_reached")) heldOffUntilMs = clock.now() + HOLD_OFF_MS;
+        if (isAppError(error, "capacity_reached")) holdOff();
         throw error;
       });
       shares.replaced(kind.template.name);
@@ -200,12 +208,27 @@ export function createPool(deps: PoolDeps): Pool {
 
   function look(kind: Kind, partnerId: string): Look {
     const { name: template } = kind.template;
-    if (size === 0 || templates.get(template) !== kind.template) return UNCOUNTED;
+    const search = room.seek(kind);
+    let isWithoutRoom = false;
+    const without = <Result>(make: () => Result): Result => {
+      isWithoutRoom = true;
+      holdOff();
+      return make();
+    };
+    const withRoom = {
+      makeRoom: () => without(search.make),
+      makeRoomEarly: () => without(search.makeEarly),
+      gotRoom: search.end,
+    };
+    if (size === 0 || templates.get(template) !== kind.template)
+      return { ...withRoom, keep: () => 0, found: () => {}, [Symbol.dispose]: () => search[Symbol.dispose]() };
     let found: "warm" | "none" | undefined;
     let waiting: Disposable | undefined;
     shares.take(template, partnerId);
     return {
-      keep: () => shares.keptFrom(template, partnerId, targets.get(template) ?? size),
+      ...withRoom,
+      // Without room for a new sandbox, there is nothing to leave to other partners.
+      keep: () => Math.max(search.promised(), isWithoutRoom ? 0 : shares.keptFrom(template, partnerId, targets.get(template) ?? size)),
       found(result) {
         if (found === undefined) {
           observer.looked(template, result);
@@ -215,6 +238,7 @@ export function createPool(deps: PoolDeps): Pool {
         found = result;
       },
       [Symbol.dispose]() {
+        search[Symbol.dispose]();
         waiting?.[Symbol.dispose]();
         if (found !== "warm") shares.release(template, partnerId);
       },
@@ -224,7 +248,10 @@ export function createPool(deps: PoolDeps): Pool {
   return {
     fill,
     fillSoon,
-    makeRoom,
+    makeRoom() {
+      holdOff();
+      return room.make();
+    },
     look,
     targets: () => targets,
     async [Symbol.asyncDispose]() {
@@ -234,5 +261,3 @@ export function createPool(deps: PoolDeps): Pool {
     },
   };
 }
-
-const UNCOUNTED: Look = { keep: () => 0, found: () => {}, [Symbol.dispose]: () => {} };

@@ -139,12 +139,14 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
     log.info(`session.${step}.done`, { sessionId, sandboxId, tookMs: 0, ...traceFields(span) });
   };
 
-  // A create that failed is discarded right away. If that fails too, reconciliation finds the row.
+  // A create that failed is discarded right away, in the background if there was no room. If that fails too, reconciliation finds the row.
   async function undo(session: SessionInStep, reason: AppError, entry: RunningStep): Promise<void> {
     const action = actions[session.state] as StepAction<SessionInStep>;
     const undone = await begin(session, "failed", { changes: action.failed?.(session, reason) ?? {} });
-    if (undone && undone.session.generation !== session.generation)
-      await work(undone, { ...entry, stop: new AbortController() }).catch(() => {});
+    if (!undone || undone.session.generation === session.generation) return;
+    // The caller can try elsewhere, and what is left of a sandbox without room is in nobody's way.
+    if (isAppError(reason, "capacity_reached") && session.state === "creating") void perform(undone).catch(() => {});
+    else await work(undone, { ...entry, stop: new AbortController() }).catch(() => {});
   }
 
   async function run(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<void> {

@@ -69,7 +69,7 @@ export async function openTestSessions(
     stepTimeoutMs: 20_000,
     ...options,
     // The machine that runs the tests may be busy, so its load does not count.
-    capacity: { maxSandboxes: 100, reserveBytes: 0, loadPerCore: () => 0, ...options.capacity },
+    capacity: { maxSandboxes: 100, reserveBytes: 0, loadPerCore: () => 0, idleProcessors: () => Infinity, ...options.capacity },
   };
   const services = createSessionServices(deps);
   await createPartner(store.db, clock, "acme");

@@ -9,6 +9,10 @@ export interface ControllerOptions {
   objects: Objects;
   // Whether the garbage collector runs.
   collects: boolean;
+  // Whether the controllers have time for another pod now. If not, they run again when they have.
+  mayMakePod: () => boolean;
+  // The same for the garbage collector and this object.
+  mayCollect: (uid: string) => boolean;
   // Deletes a pod; the kubelet ends its processes first.
   deletePod: (name: string) => void;
   now: () => number;
@@ -51,13 +55,14 @@ function reconcileSandbox(options: ControllerOptions, sandbox: ApiObject): void 
   if (!pod) {
     const refused = options.refusePod(podTemplate.spec);
     if (refused) return ready("False", "ReconcilerError", `Error seen: ${refused}`);
-    makePod(
-      objects,
-      sandbox,
-      name,
-      podTemplate,
-      (volumeClaimTemplates ?? []).map((claim) => ({ volume: claim.metadata.name, claim: `${claim.metadata.name}-${name}` })),
-    );
+    if (options.mayMakePod())
+      makePod(
+        objects,
+        sandbox,
+        name,
+        podTemplate,
+        (volumeClaimTemplates ?? []).map((claim) => ({ volume: claim.metadata.name, claim: `${claim.metadata.name}-${name}` })),
+      );
     return ready("False", "DependenciesNotReady", "Pod does not exist");
   }
   passMetadataOn(objects, pod, podTemplate);
@@ -90,13 +95,14 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
   for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, set, `${claim.metadata.name}-${podName}`, claim);
   const refused = options.refusePod(template.spec);
   if (refused) return recordFailure(options, set, `create Pod ${podName} in StatefulSet ${name} failed error: ${refused}`);
-  makePod(
-    objects,
-    set,
-    podName,
-    template,
-    (volumeClaimTemplates ?? []).map((claim) => ({ volume: claim.metadata.name, claim: `${claim.metadata.name}-${podName}` })),
-  );
+  if (options.mayMakePod())
+    makePod(
+      objects,
+      set,
+      podName,
+      template,
+      (volumeClaimTemplates ?? []).map((claim) => ({ volume: claim.metadata.name, claim: `${claim.metadata.name}-${podName}` })),
+    );
 }
 
 // One event per message, with a growing count. The controller retries with exponential back-off.
@@ -114,11 +120,11 @@ type CountedEvent = ApiObject & { count: number };
 
 const OWNERS = ["sandboxes", "statefulsets", "sandboxclaims", "sandboxwarmpools"];
 
-function collectGarbage({ objects, deletePod }: ControllerOptions): void {
+function collectGarbage({ objects, deletePod, mayCollect }: ControllerOptions): void {
   const owners = new Set(OWNERS.flatMap((kind) => objects.list(kind)).map((owner) => owner.metadata.uid));
   const orphaned = (object: ApiObject) => object.metadata.ownerReferences?.some(({ uid }) => !owners.has(uid));
   for (const sandbox of objects.list("sandboxes").filter(orphaned)) objects.remove("sandboxes", sandbox.metadata.name!);
-  for (const pod of objects.list("pods").filter(orphaned)) deletePod(pod.metadata.name!);
+  for (const pod of objects.list("pods").filter(orphaned)) if (mayCollect(pod.metadata.uid!)) deletePod(pod.metadata.name!);
   const mounted = new Set(
     objects
       .list("pods")

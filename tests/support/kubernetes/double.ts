@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KINDS, startApiServer, type ApiServer } from "./api-server.ts";
 import { reconcile, restricted } from "./controllers.ts";
-import { createKubelet, type Kubelet } from "./kubelet.ts";
+import { createKubelet, type Kubelet, type Pace } from "./kubelet.ts";
 import { createObjects, type ApiObject, type Objects } from "./objects.ts";
 import { bindClaims } from "./storage.ts";
 import { followSnapshots } from "./volume-snapshots.ts";
@@ -31,11 +31,15 @@ export interface DoubleOptions {
   // Nodes without ephemeral-storage, as with the kubelet's `localStorageCapacityIsolation: false`.
   withoutEphemeralStorage?: string[];
   readyDelayMs?: number;
+  // How slow its parts are. Default: they are not.
+  pace?: Partial<Pace>;
   // How long after its node went silent a pod is evicted; null: never.
   evictAfterMs?: number | null;
   storageClasses?: string[];
   // Whether the storage can make snapshots. Default: it can.
   snapshots?: boolean;
+  // The variables of images, by their names.
+  imageEnv?: Record<string, Record<string, string>>;
   // Admission beyond Pod Security `restricted`, such as a quota.
   refusePod?: () => string | null;
 }
@@ -52,6 +56,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     evictAfterMs = 200,
     storageClasses = ["standard"],
   } = options;
+  const pace: Pace = { podMs: 0, scheduleMs: 0, startMs: () => 0, endMs: 20, collectMs: 0, ...options.pace };
   const folder = await mkdtemp(join(tmpdir(), "berth-k8s-"));
   // The user of pods reaches its volumes.
   await chmod(folder, 0o711);
@@ -67,6 +72,8 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     nodes,
     podsPerNode,
     missingImage: MISSING_IMAGE,
+    imageEnv: options.imageEnv ?? {},
+    pace,
     readyDelayMs: () => readyDelayMs,
     evictAfterMs,
   });
@@ -102,6 +109,8 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
         unheard: { sandboxes, statefulsets },
         objects,
         collects,
+        mayMakePod,
+        mayCollect,
         deletePod: (name) => kubelet.deletePod(name),
         now: () => Date.now() + skewMs,
         refusePod: (pod) => restricted(pod) ?? options.refusePod?.() ?? null,
@@ -110,6 +119,26 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
       kubelet.sync();
     }, 5);
   };
+  let nextPodMs = 0;
+  const orphanedAtMs = new Map<string, number>();
+
+  function isDue(atMs: number): boolean {
+    const leftMs = atMs - performance.now();
+    if (leftMs > 0) setTimeout(stir, leftMs).unref();
+    return leftMs <= 0;
+  }
+
+  function mayMakePod(): boolean {
+    if (!isDue(nextPodMs)) return false;
+    nextPodMs = performance.now() + pace.podMs;
+    return true;
+  }
+
+  function mayCollect(uid: string): boolean {
+    if (!orphanedAtMs.has(uid)) orphanedAtMs.set(uid, performance.now());
+    return isDue(orphanedAtMs.get(uid)! + pace.collectMs);
+  }
+
   // No controller reacts to Event objects.
   const listening = objects.onChange(({ kind }) => kind === "events" || stir());
 

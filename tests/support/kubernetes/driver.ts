@@ -23,6 +23,7 @@ export const driverOptions = ({ kubeconfig }: Pick<KubernetesDouble, "kubeconfig
   egress: null,
   userNamespace: false,
   imagePullSecrets: [],
+  templatesHaveDaemon: false,
   storageClass: null,
   volumeStorageClass: null,
   volumeAccess: "ReadWriteOnce",

@@ -39,10 +39,27 @@ export interface KubeletOptions {
   podsPerNode: number;
   // An image that no registry has.
   missingImage: string;
+  // The variables of images, by their names.
+  imageEnv: Record<string, Record<string, string>>;
+  pace: Pace;
   // The delay between the start of the daemon and Ready.
   readyDelayMs: () => number;
   // The time until the control plane evicts the pods of a silent node; null: never.
   evictAfterMs: number | null;
+}
+
+// How long the parts of a cluster take, as on one that has much to do.
+export interface Pace {
+  // From one pod of the controllers to the next: they work on one object at a time.
+  podMs: number;
+  // From a pod to the scheduler's verdict on it.
+  scheduleMs: number;
+  // From a node to the processes of the pod.
+  startMs: () => number;
+  // From the end of a pod's processes to the end of its object.
+  endMs: number;
+  // From the end of an owner to the deletion of what it owns.
+  collectMs: number;
 }
 
 interface Run {
@@ -56,11 +73,8 @@ interface Run {
   reported?: PodStatus;
 }
 
-// The folder that holds volumes while no pod uses them.
-const GONE_AFTER_MS = 20;
-
 export function createKubelet(options: KubeletOptions): Kubelet {
-  const { objects, image, folder, missingImage, readyDelayMs, evictAfterMs, podsPerNode } = options;
+  const { objects, image, folder, missingImage, imageEnv, readyDelayMs, evictAfterMs, podsPerNode, pace } = options;
   let schedulerIsBusy = false;
   let newestFirst = false;
   const nodes = new Set(options.nodes);
@@ -96,7 +110,12 @@ export function createKubelet(options: KubeletOptions): Kubelet {
 
   function waitingPods(): ApiObject[] {
     if (schedulerIsBusy) return [];
-    return objects.list("pods").filter(({ metadata }) => !runs.has(metadata.uid!) && !metadata.deletionTimestamp);
+    const waiting = objects.list("pods").filter(({ metadata }) => !runs.has(metadata.uid!) && !metadata.deletionTimestamp);
+    const nowMs = Date.now();
+    const leftMs = ({ metadata }: ApiObject) => metadata.creationTimestamp!.getTime() + pace.scheduleMs - nowMs;
+    const nextMs = Math.min(...waiting.map(leftMs).filter((ms) => ms > 0));
+    if (nextMs !== Infinity) setTimeout(sync, nextMs).unref();
+    return waiting.filter((pod) => leftMs(pod) <= 0);
   }
 
   const nodeOf = ({ metadata }: ApiObject) => runs.get(metadata.uid!)?.node;
@@ -115,6 +134,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   }
 
   async function start(uid: string, run: Run): Promise<void> {
+    await sleep(pace.startMs(), undefined, { signal: ended.signal });
     const pod = podOf(uid);
     if (!pod || run.leaving) return;
     const spec = pod.spec as unknown as V1PodSpec;
@@ -130,15 +150,17 @@ export function createKubelet(options: KubeletOptions): Kubelet {
         containerStatuses: [{ name: "sandbox", ready: false, restartCount: 0, state: waiting }],
       });
     }
-    const prepared = await prepareVolumes({ spec, uid, folder, image }).catch((error: unknown) => {
-      if (error instanceof InitFailure) reportFrom(uid, run, statusOf(error, spec));
-      throw error;
-    });
+    const prepared = await prepareVolumes({ spec, uid, folder, image, imageEnv: imageEnv[container.image!] ?? {} }).catch(
+      (error: unknown) => {
+        if (error instanceof InitFailure) reportFrom(uid, run, statusOf(error, spec));
+        throw error;
+      },
+    );
     const { env, mounts, runtime } = prepared;
     env["BERTH_LISTEN"] = env["BERTH_LISTEN"]!.replace("0.0.0.0", run.ip);
     if (env["BERTH_EGRESS"] !== undefined) env["BERTH_EGRESS"] = await network.route(run.ip, env["BERTH_EGRESS"]);
     if (run.leaving || ended.signal.aborted) return;
-    const child = startProcess([join(runtime, "bin/node"), ...flags, join(runtime, "daemon.cjs")], { env, mounts });
+    const child = startProcess([join(runtime, "host/node"), ...flags, join(runtime, "daemon.cjs")], { env, mounts });
     run.child = child;
     run.folder = env["BERTH_WORKSPACE"]!;
     child.once("exit", () => background(onExit(uid, run, spec)));
@@ -205,7 +227,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     killProcesses(run);
     // The process ends before the object is deleted, so in between the pod has an address where nothing listens.
     reportEnd(uid, run);
-    await sleep(GONE_AFTER_MS);
+    await sleep(pace.endMs);
     const pod = podOf(uid);
     if (pod) objects.remove("pods", pod.metadata.name!);
   }

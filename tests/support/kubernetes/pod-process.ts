@@ -65,6 +65,8 @@ export interface Pod {
   folder: string;
   // The contents of /opt/berth in the image of templates.
   image: string;
+  // The variables of the container's image.
+  imageEnv: Record<string, string>;
 }
 
 // The environment of the pod's process: its volumes are folders below `folder`. A volume that is mounted in another one is a real
@@ -92,7 +94,7 @@ async function runInit(pod: Pod, init: V1Container): Promise<void> {
   });
 }
 
-async function mapMounts({ spec, uid: podId, folder }: Pod, container: V1Container) {
+async function mapMounts({ spec, uid: podId, folder, imageEnv }: Pod, container: V1Container) {
   const mounts: (PodMount & { path: string; parent: string | undefined; isOfRoot: boolean })[] = [];
   for (const { name, mountPath, subPath = "", readOnly = false } of container.volumeMounts ?? []) {
     const volume = spec.volumes?.find((one) => one.name === name);
@@ -110,7 +112,9 @@ async function mapMounts({ spec, uid: podId, folder }: Pod, container: V1Contain
       name,
       valueFrom?.fieldRef?.fieldPath === "metadata.uid" ? uid : (mounts.find(({ path }) => path === value)?.source ?? value),
     ]);
-    return { ...(Object.fromEntries(given) as Record<string, string>), PATH: process.env["PATH"] ?? "" };
+    // The programs of the pod are those of this machine.
+    const programs = [imageEnv["PATH"], process.env["PATH"]].filter(Boolean).join(":");
+    return { ...imageEnv, ...(Object.fromEntries(given) as Record<string, string>), PATH: programs };
   };
   return { env, mounts };
 }

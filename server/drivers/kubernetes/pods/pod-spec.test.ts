@@ -5,6 +5,7 @@ import { readConfig } from "../../../config/config.ts";
 import { DEFAULT_TEMPLATE } from "../../../templates.ts";
 import { volumeNameOf } from "../cluster/names.ts";
 import type { SandboxVolume } from "../../driver.ts";
+import { CLEARED_VARIABLES } from "../../cleared-variables.ts";
 import { describePod, type PodSettings } from "./pod-spec.ts";
 import { sandboxKind, statefulSetKind } from "../workloads/workload-kinds.ts";
 
@@ -14,6 +15,7 @@ const settings: PodSettings = {
   egress: "10.0.0.9:3129",
   userNamespace: false,
   imagePullSecrets: [],
+  templatesHaveDaemon: false,
   storageClass: null,
   nodeSelector: {},
 };
@@ -36,7 +38,15 @@ test("the pod meets the Pod Security level restricted, and is stricter", () => {
 
 test("the pod contains no secret, only the daemon's settings and a hash", () => {
   const names = describePod(spec, settings, "Never").containers[0]?.env?.map(({ name }) => name);
-  expect(names).toEqual(["BERTH_TOKEN_HASH", "BERTH_LISTEN", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"]);
+  expect(names).toEqual([
+    "BERTH_TOKEN_HASH",
+    "BERTH_LISTEN",
+    "BERTH_WORKSPACE",
+    "BERTH_HOME",
+    "BERTH_EGRESS",
+    "HOME",
+    ...Object.keys(CLEARED_VARIABLES),
+  ]);
 });
 
 test("runtime class, user namespace and pull secrets are set if configured", () => {
@@ -92,11 +102,22 @@ test("volumes are mounted by their claims, and their mount points in the home be
   }
 });
 
-test("a pod in the image of a repository gets the daemon from the template's image", () => {
-  const { initContainers, containers, volumes } = describePod({ ...spec, image: "example.com/tools:2" }, settings, "Never");
+test.each([
+  ["a repository", { ...spec, image: "example.com/tools:2" }],
+  ["a template", { ...spec, template: { ...spec.template, image: "example.com/tools:2" } }],
+])("a pod in the image of %s gets the daemon from the default image", (_, given) => {
+  const { initContainers, containers, volumes } = describePod(given, settings, "Never");
   expect(containers[0]!.image).toBe("example.com/tools:2");
   expect(containers[0]!.volumeMounts).toContainEqual({ name: "daemon", mountPath: "/opt/berth", readOnly: true });
   expect(initContainers).toMatchObject([{ image: "berth-sandbox:1", volumeMounts: [{ name: "daemon", mountPath: "/daemon" }] }]);
   expect(initContainers![0]!.securityContext).toEqual(containers[0]!.securityContext);
   expect(volumes!.map(({ name }) => name)).toContain("daemon");
+});
+
+test("where the images of templates have the daemon, a pod uses it, and the image of a repository gets it from there", () => {
+  const template = { ...spec.template, image: "example.com/own:1" };
+  const given = { ...settings, templatesHaveDaemon: true };
+  expect(describePod({ ...spec, template }, given, "Never")).toMatchObject({ initContainers: [], containers: [{ image: template.image }] });
+  const inRepository = describePod({ ...spec, template, image: "example.com/tools:2" }, given, "Never");
+  expect(inRepository).toMatchObject({ initContainers: [{ image: template.image }], containers: [{ image: "example.com/tools:2" }] });
 });

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { CLEARED_VARIABLES } from "../../cleared-variables.ts";
 import type { V1Container, V1PersistentVolumeClaimSpec, V1PodSpec, V1SecurityContext } from "@kubernetes/client-node";
 import type { Template, VolumeId } from "@berth/contract";
 import type { SandboxVolume } from "../../driver.ts";
@@ -8,8 +9,10 @@ import { describeAffinity, describeMounts, describeVolumes, mountPointScript, pa
 // The pod of a sandbox. It meets the Pod Security level `restricted`, and is stricter. A pure function, so that a test can check
 // every field.
 export interface PodSettings {
-  // The image of templates that name none.
+  // The image of templates that name none. It has the daemon.
   image: string;
+  // The images of templates have the daemon too, so that it is copied only into those of repositories.
+  templatesHaveDaemon: boolean;
   // The `address:port` of the server's egress proxy. null for no egress. Not a name, because pods have no resolver.
   egress: string | null;
   // Run pods in their own user namespace, which the nodes must support.
@@ -49,6 +52,8 @@ const CONTAINER_SECURITY: V1SecurityContext = {
 
 export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: "Never" | "Always"): V1PodSpec {
   const { template, volumes = [] } = spec;
+  const own = ownImage(spec, settings);
+  const withDaemon = (settings.templatesHaveDaemon ? template.image : undefined) ?? settings.image;
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
@@ -75,14 +80,14 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
     })),
     // This is never absent, because a merge patch would keep the old value.
     initContainers: [
-      ...(spec.image === undefined ? [] : [describeDaemonCopy(template.image ?? settings.image)]),
-      ...(pathsInHome(volumes).length === 0 ? [] : [describeMountPoints(template.image ?? settings.image, volumes)]),
+      ...(own === withDaemon ? [] : [describeDaemonCopy(withDaemon)]),
+      ...(pathsInHome(volumes).length === 0 ? [] : [describeMountPoints(withDaemon, volumes)]),
     ],
-    containers: [describeContainer(spec, settings)],
+    containers: [describeContainer(spec, settings, { getsDaemon: own !== withDaemon })],
     volumes: [
       // This folder is in memory, because the kubelet evicts a pod whose emptyDir on disk exceeds its limit.
       { name: "tmp", emptyDir: { medium: "Memory", sizeLimit: `${template.tmpMb}Mi` } },
-      ...(spec.image === undefined ? [] : [{ name: "daemon", emptyDir: { sizeLimit: DAEMON_SPACE } }]),
+      ...(own === withDaemon ? [] : [{ name: "daemon", emptyDir: { sizeLimit: DAEMON_SPACE } }]),
       ...describeVolumes(volumes),
     ],
     ...(volumes.length > 0 ? { affinity: describeAffinity(settings.sameNodeAs ?? []) } : {}),
@@ -93,7 +98,9 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
   };
 }
 
-// Copies the daemon from the template's image, because an image of a repository has none. Without the attributes of the folder itself
+const ownImage = (spec: PodFor, { image }: PodSettings) => spec.image ?? spec.template.image ?? image;
+
+// Copies the daemon from an image that has it. Without the attributes of the folder itself
 // (`cp -a`): it belongs to root, so user 1000 may write in it but not set its times.
 function describeDaemonCopy(image: string): V1Container {
   return {
@@ -123,7 +130,8 @@ function describeMountPoints(image: string, volumes: readonly SandboxVolume[]): 
   };
 }
 
-function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Container {
+function describeContainer(spec: PodFor, settings: PodSettings, { getsDaemon }: { getsDaemon: boolean }): V1Container {
+  const { egress } = settings;
   const { template } = spec;
   const env = {
     // Neither the hash nor the public key is secret, so both may be in the pod's spec. Secrets are sent to the daemon after it has
@@ -134,14 +142,14 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
     BERTH_HOME: "/home/user",
     ...(egress === null ? {} : { BERTH_EGRESS: egress }),
     HOME: "/home/user",
-    LANG: "C.UTF-8",
-    PATH: "/usr/local/bin:/usr/bin:/bin:/opt/berth/bin",
+    ...CLEARED_VARIABLES,
+    // PATH and LANG are those of the image; init.sh adds our programs.
   };
   return {
     name: "sandbox",
-    image: spec.image ?? template.image ?? image,
+    image: ownImage(spec, settings),
     imagePullPolicy: "IfNotPresent",
-    command: ["/bin/sh", "/opt/berth/init.sh"],
+    command: ["/opt/berth/lib/sh", "/opt/berth/init.sh"],
     terminationMessagePolicy: TERMINATION_MESSAGE,
     workingDir: "/workspace",
     env: [
@@ -162,7 +170,7 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
       { name: VOLUME, mountPath: "/workspace", subPath: "workspace" },
       { name: VOLUME, mountPath: "/home/user", subPath: "home" },
       { name: "tmp", mountPath: "/tmp" },
-      ...(spec.image === undefined ? [] : [{ name: "daemon", mountPath: "/opt/berth", readOnly: true }]),
+      ...(getsDaemon ? [{ name: "daemon", mountPath: "/opt/berth", readOnly: true }] : []),
       ...describeMounts(spec.volumes ?? []),
     ],
   };

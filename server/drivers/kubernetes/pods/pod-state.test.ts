@@ -51,3 +51,17 @@ test("a pod whose init container fails says which one, with its exit code and ou
   const reason = "CrashLoopBackOff: back-off 10s: daemon exited with 1: cp: no space";
   expect(startFailureOf({ status: waiting })).toEqual({ kind: "failed", reason });
 });
+
+const REFERENCE = 'failed to pull and unpack image "registry.example/a:1": failed to resolve reference "registry.example/a:1"';
+test.each([
+  ["the registry does not have it (containerd)", "ErrImagePull", `${REFERENCE}: registry.example/a:1: not found`, true],
+  ["the registry does not have it (CRI-O)", "ErrImagePull", "reading manifest 1 in registry.example/a: manifest unknown", true],
+  ["the repository does not exist", "ErrImagePull", `${REFERENCE}: pull access denied, repository does not exist`, true],
+  ["the registry's name is not known yet", "ErrImagePull", `${REFERENCE}: dial tcp: lookup registry.example: no such host`, false],
+  ["the registry is busy", "ErrImagePull", `${REFERENCE}: 503 Service Unavailable`, false],
+  ["the kubelet tries less often", "ImagePullBackOff", `Back-off pulling image "registry.example/a:1"`, true],
+] as const)("whether an image counts as not fetched if %s", (_, reason, message, expected) => {
+  const container = { name: "sandbox", image: "", imageID: "", ready: false, restartCount: 0, state: { waiting: { reason, message } } };
+  const failure = startFailureOf({ status: { phase: "Pending", containerStatuses: [container] } });
+  expect(failure).toEqual(expected ? { kind: "not_fetched", reason: `${reason}: ${message}` } : null);
+});

@@ -1,4 +1,4 @@
-import type { KubernetesObject, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
+import type { KubernetesObject, V1ContainerStateWaiting, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 
 // Translates the state of a pod into the condition of its sandbox.
 
@@ -48,6 +48,11 @@ const PERMANENT_REASONS = new Set(["CreateContainerConfigError", "CreateContaine
 
 const IMAGE_REASONS = new Set(["ImagePullBackOff", "InvalidImageName"]);
 
+// The kubelet tries to pull again after ErrImagePull, and says ImagePullBackOff only after half a minute. What the registry does not have, it
+// will not have then.
+const isAbsentImage = ({ reason, message }: V1ContainerStateWaiting) =>
+  reason === "ErrImagePull" && /: not found\b|manifest unknown|name unknown|repository does not exist|code = NotFound/i.test(message ?? "");
+
 // Why the pod does not start, or null. `no_room` may end when a node becomes free or is added; the others are permanent.
 export function startFailureOf(pod: V1Pod): StartFailure | null {
   const { phase, reason, message, conditions, initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
@@ -57,7 +62,7 @@ export function startFailureOf(pod: V1Pod): StartFailure | null {
   for (const container of containers) {
     const waiting = container.state?.waiting;
     const text = [waiting?.reason, waiting?.message, failureOf(container)].filter(Boolean).join(": ");
-    if (IMAGE_REASONS.has(waiting?.reason ?? "")) return { kind: "not_fetched", reason: text };
+    if (waiting && (IMAGE_REASONS.has(waiting.reason ?? "") || isAbsentImage(waiting))) return { kind: "not_fetched", reason: text };
     if (PERMANENT_REASONS.has(waiting?.reason ?? "")) return { kind: "failed", reason: text };
   }
   const scheduled = conditions?.find(({ type }) => type === "PodScheduled");
@@ -71,6 +76,8 @@ function failureOf({ name, state, lastState }: V1ContainerStatus): string | null
   const end = state?.terminated ?? lastState?.terminated;
   return end && end.exitCode !== 0 ? `${name} exited with ${end.exitCode}: ${end.message?.trim() ?? "no output"}` : null;
 }
+
+export const hasNode = ({ spec }: V1Pod) => spec?.nodeName !== undefined;
 
 // The scheduler has found no node for the pod. Does not include pods that wait for their volume or for a scheduling gate.
 export function isUnschedulable({ status }: V1Pod): boolean {

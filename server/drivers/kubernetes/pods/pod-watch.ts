@@ -11,6 +11,8 @@ import { isTerminating } from "./pod-state.ts";
 export interface Pods extends AsyncDisposable {
   // The known pods of a sandbox. The newest one that is not terminating comes first.
   of(name: string): V1Pod[];
+  // The known pods of all sandboxes.
+  all(): V1Pod[];
   // Follows the pods of a sandbox until disposed.
   follow(name: string): PodChanges;
   // Reads a pod by its own name from the API server, because the watch may lag behind.
@@ -99,6 +101,8 @@ export function watchPods({ cluster, namespace, installation, log }: PodsOptions
 
   return {
     of: (name) => newestFirst([...(known.get(name)?.values() ?? [])]),
+
+    all: () => [...known.values()].flatMap((pods) => [...pods.values()]),
 
     follow(name) {
       let change = Promise.withResolvers<boolean>();

@@ -40,17 +40,28 @@ export function createScaleUps({ cluster, namespace }: EventDeps): ScaleUps {
   };
 }
 
-// Returns a function that reports whether the cluster is full, to be called repeatedly while a pod starts. While an autoscaler adds a
-// node for the pod, the cluster is not full.
-export function watchScheduling({ scaleUps, scheduleWaitMs }: SchedulingDeps, signal: AbortSignal) {
-  let sinceMs: number | null = null;
-  return async (pod: V1Pod | null): Promise<boolean> => {
-    if (!pod || !isUnschedulable(pod)) {
-      sinceMs = null;
-      return false;
-    }
-    sinceMs ??= performance.now();
-    if (performance.now() - sinceMs < scheduleWaitMs) return false;
-    return !(await scaleUps.announced(pod.metadata?.uid ?? "", signal));
+export interface Scheduling {
+  // Whether the cluster is full, to be called repeatedly while a pod starts. While an autoscaler adds a node for the pod, it is not.
+  isFull(pod: V1Pod | null): Promise<boolean>;
+  // In how many milliseconds that is to be decided. Infinity: not at a known time.
+  dueInMs(): number;
+}
+
+export function watchScheduling({ scaleUps, scheduleWaitMs }: SchedulingDeps, signal: AbortSignal): Scheduling {
+  let dueAtMs: number | null = null;
+  return {
+    async isFull(pod) {
+      if (!pod || !isUnschedulable(pod)) {
+        dueAtMs = null;
+        return false;
+      }
+      dueAtMs ??= performance.now() + scheduleWaitMs;
+      if (performance.now() < dueAtMs) return false;
+      return !(await scaleUps.announced(pod.metadata?.uid ?? "", signal));
+    },
+    dueInMs() {
+      const leftMs = (dueAtMs ?? Infinity) - performance.now();
+      return leftMs > 0 ? leftMs : Infinity;
+    },
   };
 }

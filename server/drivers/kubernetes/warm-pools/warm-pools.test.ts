@@ -66,8 +66,8 @@ test("the pool's template contains no secret, and adds no network policy", async
     "BERTH_HOME",
     "BERTH_EGRESS",
     "HOME",
-    "LANG",
-    "PATH",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
     "BERTH_ADOPT_NAME",
   ]);
 });

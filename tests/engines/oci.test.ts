@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { machine, testWith } from "../support/machine.ts";
+import { busyboxImage } from "../support/registry/images.ts";
+import { registryMissing, startRegistry } from "../support/registry/registry.ts";
+import { startBerth } from "../support/servers/berth.ts";
+import { imageConfig, sharedTemplate, templateJourney } from "./template-journey.ts";
+
+const missing = [await machine.oci(), machine.root, machine.command("skopeo"), machine.command("umoci"), ...registryMissing];
+
+// docker.test.ts and kubernetes.test.ts make the same journey.
+testWith(missing, "a template gives the same sandbox on oci as on other engines", async () => {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.adopt(mkdtempSync(join(tmpdir(), "berth-template-")), (path) => rmSync(path, { recursive: true }));
+  const registry = stack.use(await startRegistry());
+  const image = await registry.add("tools", busyboxImage(imageConfig));
+  writeFileSync(join(folder, "templates.json"), JSON.stringify(sharedTemplate(image)));
+  const world = stack.adopt(
+    createServer((_, response) => response.end("the world")),
+    (server) => void server.close(),
+  );
+  await new Promise<void>((resolve) => world.listen(0, "127.0.0.1", resolve));
+  const address = `127.0.0.1:${(world.address() as AddressInfo).port}`;
+  const env = {
+    BERTH_DRIVER: "oci",
+    BERTH_POOL_SIZE: "0",
+    BERTH_TEMPLATES: join(folder, "templates.json"),
+    BERTH_EGRESS_ALLOW: address,
+    BERTH_REGISTRY_AUTH: registry.authFile,
+    BERTH_REGISTRY_CERTIFICATES: registry.certificateFolder,
+  };
+  const berth = stack.use(await startBerth(env));
+  // A create before the image is there says so.
+  const create = { externalUserId: "user-1", template: "tools" };
+  const statuses = new Set<number>();
+  await expect
+    .poll(async () => statuses.add((await berth.api.call("POST", "/api/b2b/sessions", create)).status).has(201), {
+      timeout: 60_000,
+      interval: 500,
+    })
+    .toBe(true);
+  expect([...statuses].filter((status) => status !== 503)).toEqual([201]);
+  await templateJourney(berth, { world: `http://${address}/`, canFork: true, user: imageConfig.User });
+});
