@@ -25,7 +25,7 @@ export interface Store extends AsyncDisposable {
   sync(): Promise<void>;
   // The first row of a prepared query with one parameter, for rows that every request reads. It sees committed data and does not wait for
   // this server's transactions. The result may be shared with other callers, so none of them may change it. On SQLite a write of
-  // another process is seen after some milliseconds.
+  // another process is seen after some milliseconds, on PostgreSQL at once.
   first<Row, Result>(query: CompiledQuery<Row>, parameter: string, parse: (row: Row) => Result): Promise<Result | undefined>;
   // Resolves if the database answers; otherwise throws `store_unavailable`.
   ready(): Promise<void>;
@@ -96,9 +96,7 @@ async function connect(options: StoreOptions & { allowLongStatements?: boolean }
     },
     sync,
     async first<Row, Result>(query: CompiledQuery<Row>, parameter: string, parse: (row: Row) => Result): Promise<Result | undefined> {
-      if (read) return read(query.sql, parameter, parse as (row: unknown) => Result);
-      const row = (await db.executeQuery({ ...query, parameters: [parameter] })).rows[0];
-      return row === undefined ? undefined : parse(row as Row);
+      return read(query.sql, parameter, parse as (row: unknown) => Result);
     },
     async ready() {
       await sql`select 1`.execute(db);
@@ -119,8 +117,17 @@ async function connect(options: StoreOptions & { allowLongStatements?: boolean }
 
 async function postgres(url: string, options: { log: Log; allowLongStatements?: boolean }) {
   const { openPostgres } = await import("./engines/postgres.ts");
-  const dialect = new PostgresDialect({ pool: openPostgres(url, options) });
-  return { dialect, plugins: [], foreignChanges: () => 0, read: null, sync: async () => {} };
+  const { createPostgresReader } = await import("./engines/postgres-reader.ts");
+  const pool = openPostgres(url, options);
+  const { read } = createPostgresReader(async (text, values) => {
+    const client = await pool.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(text, values)).rows;
+    } finally {
+      client.release();
+    }
+  });
+  return { dialect: new PostgresDialect({ pool }), plugins: [], foreignChanges: () => 0, read, sync: async () => {} };
 }
 
 async function sqlite({ file, lockTimeoutMs = 5000 }: StoreOptions) {
