@@ -245,6 +245,8 @@ export interface ConsoleTemplate {
   name: string;
   description: string;
   image: string | null;
+  // Such as "43% fetched"; null if there is no image, or if only the engine knows.
+  imageState: string | null;
   cpus: number;
   memoryMb: number;
   diskMb: number;

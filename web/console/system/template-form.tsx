@@ -68,7 +68,7 @@ export function TemplateFormPage() {
           <Field label="Description" fault={faultOf("description")}>
             <input {...bind("description")} />
           </Field>
-          <Field label="Image" help="Docker and Kubernetes" fault={faultOf("image")}>
+          <Field label="Image" help="Not for the process driver" fault={faultOf("image")}>
             <input {...bind("image")} />
           </Field>
           <Field label="Root" help="oci: the path of an unpacked root file system" fault={faultOf("root")}>

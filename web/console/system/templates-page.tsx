@@ -38,7 +38,10 @@ function TemplateList() {
                 </Link>
               ),
             },
-            { name: "Description", value: ({ description, image }) => [description, image].filter(Boolean).join("; ") },
+            {
+              name: "Description",
+              value: ({ description, image, imageState }) => [description, image, imageState].filter(Boolean).join("; "),
+            },
             { name: "CPUs", isNumber: true, value: ({ cpus }) => cpus },
             { name: "Memory", isNumber: true, value: ({ memoryMb }) => `${count(memoryMb)} MiB` },
             { name: "Disk", isNumber: true, value: ({ diskMb }) => `${count(diskMb)} MiB` },

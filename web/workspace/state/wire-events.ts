@@ -75,6 +75,7 @@ export function wireEvents(base: string, page: Page, sandbox: Sandbox, session: 
     if (event.type === "hello") return onHello(event);
     if (event.type === "terminals") return terminals.update(event.terminals);
     if (event.type === "ports") return onPorts(event);
+    if (event.type === "settings") return preferences.showRepository(event.settings);
     if (event.type === "agent") return agentLink.update(event.agent);
     if (event.overflow) return void resync();
     files.changed(event.changes);
@@ -87,6 +88,7 @@ export function wireEvents(base: string, page: Page, sandbox: Sandbox, session: 
     session.eventsConnected();
     terminals.update(event.terminals);
     ports.update(event);
+    preferences.showRepository(event.settings);
     agentLink.update(event.agent);
     // The first requests failed if the session was paused at that time.
     if (!wasConnected) void loadInitialView(files, page);

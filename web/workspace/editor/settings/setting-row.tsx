@@ -11,6 +11,8 @@ export function SettingRow({ name }: { name: SettingName }) {
   const value = usePageState("preferences", (state) => state[name]);
   const setting: Setting = SETTINGS[name];
   const { title, description } = SETTING_TEXTS[name];
+  const standard = preferences.defaultOf(name);
+  const isChosen = value !== standard.value;
   const id = useId();
   const set = (next: SettingsState[SettingName]) => preferences.set({ [name]: next });
   return (
@@ -19,16 +21,17 @@ export function SettingRow({ name }: { name: SettingName }) {
         <label htmlFor={id}>{title}</label>
         <p id={`${id}-about`} className="muted">
           {description}
+          {standard.isOfRepository && (isChosen ? " Your choice replaces that of the repository." : " The repository has chosen this.")}
         </p>
       </div>
       <div className="setting-control">
-        {value !== setting.default && (
+        {isChosen && (
           <IconButton label={`Reset ${title}`} onClick={() => preferences.reset(name)}>
             <RotateCcw size={14} />
           </IconButton>
         )}
         {/* A field that was reset starts with the new value. */}
-        <Control key={value === setting.default ? "default" : "chosen"} id={id} setting={setting} value={value} onChange={set} />
+        <Control key={isChosen ? "chosen" : String(standard.value)} id={id} setting={setting} value={value} onChange={set} />
       </div>
     </div>
   );

@@ -1,7 +1,7 @@
 import { createStore } from "zustand/vanilla";
 import { openStorage } from "../../browser/storage.ts";
 import { SETTINGS, type SettingName, type SettingsState } from "../settings/schema.ts";
-import { changeValues, readSettings, type SettingsValues } from "../settings/values.ts";
+import { changeValues, defaultOf, readSettings, type SettingsValues } from "../settings/values.ts";
 
 export type Theme = SettingsState["theme"];
 export type PreferencesState = SettingsState;
@@ -10,6 +10,8 @@ export type PreferencesState = SettingsState;
 export function createPreferences(user: string) {
   const stored = openStorage<{ values: SettingsValues }>(`berth.settings.${user}`, { values: {} });
   let values: SettingsValues = isObject(stored.value.values) ? stored.value.values : {};
+  // Defaults from the repository, for people who have not chosen. They are not stored.
+  let repository: SettingsValues = {};
   const store = createStore<PreferencesState>(() => readSettings(values));
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const listeners = new Set<() => void>();
@@ -39,7 +41,13 @@ export function createPreferences(user: string) {
   function show(next: SettingsValues): void {
     values = next;
     stored.save({ values });
-    store.setState(readSettings(values));
+    store.setState(readSettings(values, repository));
+  }
+
+  function showRepository(next: SettingsValues = {}): void {
+    if (JSON.stringify(next) === JSON.stringify(repository)) return;
+    repository = next;
+    store.setState(readSettings(values, repository));
   }
 
   function replace(next: SettingsValues): void {
@@ -54,11 +62,20 @@ export function createPreferences(user: string) {
     set(change: Partial<PreferencesState> | ((now: PreferencesState) => Partial<PreferencesState>)) {
       const changed = typeof change === "function" ? change(store.getState()) : change;
       if (changed.theme !== undefined) showPageTheme(null);
-      replace(changeValues(values, changed));
+      replace(changeValues(values, changed, repository));
     },
     // Looks like the partner's page until the person chooses a theme here.
     showPageTheme,
-    reset: (name: SettingName) => replace(changeValues(values, { [name]: SETTINGS[name].default })),
+    showRepository,
+    reset(name: SettingName): void {
+      const { [SETTINGS[name].key]: _, ...rest } = values;
+      replace(rest);
+    },
+    // The value after a reset, and whether it is the repository's.
+    defaultOf(name: SettingName) {
+      const value = defaultOf(name, repository);
+      return { value, isOfRepository: value !== SETTINGS[name].default };
+    },
     // The settings as JSON has them.
     values: (): SettingsValues => values,
     replace,

@@ -17,6 +17,19 @@ test("a change keeps unknown names and leaves out defaults", () => {
   expect(values).toEqual({ other: 1, "workbench.theme": "dark" });
 });
 
+test("the repository's choice counts for those who have none, and only for how texts are written", () => {
+  const repository = { "editor.tabSize": 2, "editor.formatOnSave": true, "editor.wordWrap": "yes", "workbench.theme": "dark" };
+  expect(readSettings({ "editor.formatOnSave": false }, repository)).toMatchObject({
+    tabSize: 2,
+    formatOnSave: false,
+    wrapLines: false,
+    theme: "system",
+  });
+  // The usual default is a choice where the repository has another one.
+  expect(changeValues({}, { tabSize: 4 }, repository)).toEqual({ "editor.tabSize": 4 });
+  expect(changeValues({ "editor.tabSize": 8 }, { tabSize: 2 }, repository)).toEqual({});
+});
+
 test("problems are described in plain words", () => {
   const problems = problemsOf({
     "editor.fontSize": 200,

@@ -1,4 +1,4 @@
-import { SETTING_NAMES, SETTINGS, type Setting, type SettingName, type SettingsState } from "./schema.ts";
+import { OF_REPOSITORIES, SETTING_NAMES, SETTINGS, type Setting, type SettingName, type SettingsState } from "./schema.ts";
 
 // The settings that differ from their defaults, by their names in JSON. Names that this page does not know are kept, because
 // another version of the page may know them.
@@ -9,22 +9,27 @@ export interface SettingsProblem {
   message: string;
 }
 
-// A value that is missing or not allowed is the default.
-export function readSettings(values: SettingsValues): SettingsState {
-  const entries = SETTING_NAMES.map((name) => {
-    const setting: Setting = SETTINGS[name];
-    const value = values[setting.key];
-    return [name, Object.hasOwn(values, setting.key) && faultOf(setting, value) === null ? value : setting.default];
-  });
-  return Object.fromEntries(entries) as SettingsState;
+// A value that is missing or not allowed is that of the repository, or else the default.
+export function readSettings(values: SettingsValues, repository: SettingsValues = {}): SettingsState {
+  return Object.fromEntries(SETTING_NAMES.map((name) => [name, own(name, values) ?? defaultOf(name, repository)])) as SettingsState;
+}
+
+// The value for a person who has chosen none.
+export const defaultOf = (name: SettingName, repository: SettingsValues): unknown =>
+  (OF_REPOSITORIES.has(name) ? own(name, repository) : undefined) ?? SETTINGS[name].default;
+
+function own(name: SettingName, values: SettingsValues): unknown {
+  const setting: Setting = SETTINGS[name];
+  const value = values[setting.key];
+  return Object.hasOwn(values, setting.key) && faultOf(setting, value) === null ? value : undefined;
 }
 
 // The values after a change. A setting that is set to its default is left out.
-export function changeValues(values: SettingsValues, change: Partial<SettingsState>): SettingsValues {
+export function changeValues(values: SettingsValues, change: Partial<SettingsState>, repository: SettingsValues = {}): SettingsValues {
   const next: Record<string, unknown> = { ...values };
   for (const [name, value] of Object.entries(change)) {
     const setting: Setting = SETTINGS[name as SettingName];
-    if (value === setting.default) delete next[setting.key];
+    if (value === defaultOf(name as SettingName, repository)) delete next[setting.key];
     else next[setting.key] = value;
   }
   return next;
