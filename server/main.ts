@@ -42,7 +42,7 @@ export async function startServer(
 
   const foundation = await openFoundation(config, { log, clock, quarantineUnknown }, opening);
   const wayOut = await openWayOut(foundation, opening);
-  const work = openSessionWork(foundation, wayOut, droppedLogLines, opening);
+  const work = await openSessionWork(foundation, wayOut, droppedLogLines, opening);
   const doors = openDoors(foundation, work, opening);
   const app = await openApi(foundation, work, doors, opening);
   // Closed before the app, which waits for requests in flight: WebSockets and event streams do not end by themselves.

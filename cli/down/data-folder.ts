@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, rmdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
+import { BUILDS_FOLDER } from "@berth/server/builds/open-builds.ts";
 import { CANARY_FILE, CANARY_FOLDER } from "@berth/server/doctor/canary.ts";
 import { MASTER_KEY_FILE } from "@berth/server/secrets/master-key.ts";
 import { DEMO_KEY_FILE } from "@berth/server/keys/seed.ts";
@@ -27,7 +28,9 @@ const BERTH_FILES = new Set([
   "sandboxes",
   RECORDS_FOLDER,
   CANARY_FOLDER,
+  BUILDS_FOLDER,
   "snapshots",
+  "images",
   "volumes",
   "containers",
   "egress",
@@ -85,10 +88,11 @@ async function removeFiles(args: readonly string[]): Promise<void> {
   try {
     await mustRun("rm", args, options);
   } catch (error) {
-    // Sandboxes of an ordinary user have files of that user's sub-ids. Some are left if a sandbox could not be destroyed before.
-    const found = process.getuid?.() === 0 ? undefined : findSubIds();
-    if (!found || !("ids" in found)) throw error;
-    await using files = createNamespaceRunner(found.ids);
+    // Sandboxes of an ordinary user have files of that user's sub-ids, and folders that they have closed to themselves. Some are left if
+    // a sandbox could not be destroyed before.
+    if (process.getuid?.() === 0) throw error;
+    const found = findSubIds();
+    await using files = createNamespaceRunner("ids" in found ? found.ids : undefined);
     await files.run("rm", args, options);
   }
 }

@@ -12,7 +12,7 @@ type Env = Record<string, string | undefined>;
 
 const ADDRESS = ["BERTH_PORT", "PORT", "BERTH_HOST", "BERTH_BASE_URL"];
 const IDENTIFYING = ["BERTH_DATA_DIR", "BERTH_DATABASE_URL", "BERTH_DATABASE_URL_FILE"];
-const PATHS = /^BERTH_(DATA_DIR|TEMPLATES|KUBECONFIG|\w+_FILE)$/;
+const PATHS = /^BERTH_(DATA_DIR|TEMPLATES|KUBECONFIG|REGISTRY_AUTH|REGISTRY_CERTIFICATES|\w+_FILE)$/;
 
 // The settings of the installation that a command works on. If they name none and there is none in this folder, it is the one
 // whose server runs on this machine. If its server runs, what this command's own environment leaves open is as the server has it:

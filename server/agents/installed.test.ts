@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -17,8 +17,8 @@ function program(path: string, text = "#!/bin/sh\necho ' 1.2.3'\n", mode = 0o755
 
 describe("agents on this machine", () => {
   test("are usable if they are installed and run, and otherwise have a reason", async () => {
-    program("bin/goose");
-    program("bin/opencode", "#!/bin/sh\necho 'libstdc++.so.6: cannot open shared object file' >&2\nexit 127\n");
+    program("host/goose");
+    program("host/opencode", "#!/bin/sh\necho 'libstdc++.so.6: cannot open shared object file' >&2\nexit 127\n");
     expect(await probeAgents(folder)).toEqual([
       { agent: "goose", state: "usable", text: "version 1.2.3" },
       {
@@ -27,9 +27,19 @@ describe("agents on this machine", () => {
         text: "installed, but it does not run here (libstdc++.so.6: cannot open shared object file)",
       },
     ]);
-    rmSync(join(folder, "bin/goose"));
+    rmSync(join(folder, "host/goose"));
     const text = `not installed (for ${process.platform}-${process.arch})`;
     expect((await probeAgents(folder))[0]).toEqual({ agent: "goose", state: "missing", text });
+  });
+
+  test("are started again only when their program has changed", async () => {
+    const log = join(folder, "starts");
+    const textOf = async () => (await probeAgents(folder))[0]!.text;
+    program("host/goose", `#!/bin/sh\necho start >> ${log}\necho 1.2.3\n`);
+    expect([await textOf(), await textOf()]).toEqual(["version 1.2.3", "version 1.2.3"]);
+    expect(readFileSync(log, "utf8")).toBe("start\n");
+    program("host/goose", "#!/bin/sh\necho 1.2.10\n");
+    expect(await textOf()).toBe("version 1.2.10");
   });
 
   test("a template uses its first agent that is installed in its root or in the runtime folder", () => {

@@ -18,21 +18,29 @@ export interface AgentProbe {
 }
 
 const PROBE_TIMEOUT_MS = 20_000;
+// Starting opencode takes more than a second of processor time, so a program that has run is not started again until its file changes.
+const usable = new Map<string, AgentProbe>();
 
 // Starts each known agent once to read its version. An installed program may still not run, because a library or a processor feature is
 // missing.
 export function probeAgents(runtimeDir: string): Promise<AgentProbe[]> {
-  return Promise.all((Object.keys(KNOWN_AGENTS) as KnownAgent[]).map((agent) => probe(agent, join(runtimeDir, "bin", agent))));
+  return Promise.all((Object.keys(KNOWN_AGENTS) as KnownAgent[]).map((agent) => probe(agent, join(runtimeDir, "host", agent))));
 }
 
 async function probe(agent: KnownAgent, path: string): Promise<AgentProbe> {
   if (!isProgram(path)) return { agent, state: "missing", text: `not installed (for ${process.platform}-${process.arch})` };
+  const { ino, size, mtimeMs } = statSync(path);
+  const file = [path, ino, size, mtimeMs].join(" ");
+  const known = usable.get(file);
+  if (known) return known;
   // Some agents create folders at every start, so they get a temporary home.
   await using home = await mkdtempDisposable(join(tmpdir(), "berth-agent-"));
   try {
     const env = { PATH: process.env.PATH, HOME: home.path, TMPDIR: home.path };
     const { stdout } = await promisify(execFile)(path, ["--version"], { timeout: PROBE_TIMEOUT_MS, env });
-    return { agent, state: "usable", text: `version ${stdout.trim().split("\n").at(-1)?.trim()}` };
+    const found: AgentProbe = { agent, state: "usable", text: `version ${stdout.trim().split("\n").at(-1)?.trim()}` };
+    usable.set(file, found);
+    return found;
   } catch (error) {
     return { agent, state: "broken", text: `installed, but it does not run here (${lastErrorLine(error)})` };
   }
@@ -64,7 +72,7 @@ export type TemplateAgent =
 export function findAgent(template: Template, { driver, runtimeDir, sandboxRuntime }: ProgramSources): TemplateAgent {
   const { agent, fallbackAgents = [], root = "/" } = template;
   if (!agent) return { state: "none" };
-  const hasImage = driver === "kubernetes" || driver === "docker";
+  const hasImage = driver === "kubernetes" || driver === "docker" || (driver === "oci" && template.image !== undefined);
   const isRuntimeInImage = driver === "kubernetes" || (driver === "docker" && sandboxRuntime === "image");
   const runtimeFolders = isRuntimeInImage ? [] : [join(runtimeDir, "bin")];
   const path = driver === "process" ? (process.env.PATH ?? "").split(delimiter) : PATH_IN_SANDBOXES.map((folder) => join(root, folder));

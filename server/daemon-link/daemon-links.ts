@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import { AppError, type SandboxId } from "@berth/contract";
+import { AppError, ERRORS, type SandboxId } from "@berth/contract";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import type { StartRequest, StartResponse } from "@berth/contract/daemon-internal.ts";
 import { isForwardableStatus, limitInterimAnswers } from "@berth/contract/forwarding/forwarding.ts";
@@ -228,7 +228,7 @@ export function createDaemonLinks({
       ...(signal && { signal }),
     });
     const text = await readResponseText(response.body);
-    if (response.status >= 300 && !(isOptional && response.status === 404))
+    if (response.status >= 300 && !(isOptional && LACKING.has(response.status)))
       throw unreachable(`${path} answered ${response.status}: ${text.slice(0, 200)}`);
     return text;
   }
@@ -247,8 +247,8 @@ export function createDaemonLinks({
     });
     try {
       await post(sandboxId, "/internal/start", start, signal && { signal });
-      await post(sandboxId, "/exec", { command: ":" }, signal && { signal });
-      // An image may have a daemon of an earlier version, which has no such call.
+      // An image may have no shell, or a daemon of an earlier version, which has no rehearsals.
+      await post(sandboxId, "/exec", { command: ":" }, { isOptional: true, ...(signal && { signal }) });
       await post(sandboxId, "/internal/rehearse", { command: ":" }, { accept: EVENTS, isOptional: true, ...(signal && { signal }) });
       prepared.isReady = true;
     } catch (error) {
@@ -286,8 +286,9 @@ export function createDaemonLinks({
 interface PostOptions extends StartOptions {
   timeoutMs?: number;
   accept?: string;
-  // Whether 404 is an answer too.
+  // Whether the sandbox may lack what it needs.
   isOptional?: boolean;
 }
 
+const LACKING = new Set<number>([ERRORS.not_found.status, ERRORS.shell_unavailable.status]);
 const EVENTS = "text/event-stream";

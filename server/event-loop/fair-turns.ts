@@ -45,10 +45,11 @@ export function createFairTurns({
   const recent = createRecentHolders();
   const bucketOf = createTokenBuckets<string>(nowMs);
   // The latest start. Its cost includes its microtasks, so it is known when something else starts.
-  let latest: { holder: string; startCpuMs: number } | null = null;
+  let latest: { holder: string; startCpuMs: number | null } | null = null;
 
   function start(holder: string, work: () => void): void {
-    latest = { holder, startCpuMs: cpuMs() };
+    // The kernel's clock costs more than the rest of a turn, and nothing is counted while there is one holder.
+    latest = { holder, startCpuMs: recent.hasOthers(holder, firstStartMs ?? nowMs()) ? cpuMs() : null };
     work();
   }
 
@@ -56,7 +57,7 @@ export function createFairTurns({
     if (!latest) return;
     const { holder, startCpuMs } = latest;
     const bucket = bucketOf(holder, SHARE);
-    if (recent.note(holder, bucket.filledAtMs)) bucket.tokens -= cpuMs() - startCpuMs;
+    if (recent.note(holder, bucket.filledAtMs) && startCpuMs !== null) bucket.tokens -= cpuMs() - startCpuMs;
     latest = null;
   }
 

@@ -20,6 +20,7 @@ export function createFairQueue<Holder, Item>(): FairQueue<Holder, Item> {
     next(holder) {
       const items = waiting.get(holder) ?? [];
       const item = items.shift();
+      if (items.length > 0 && waiting.size === 1) return item;
       waiting.delete(holder);
       if (items.length > 0) waiting.set(holder, items);
       return item;

@@ -26,21 +26,23 @@ export interface ConnectionBoundaryOptions {
 }
 
 export function createConnectionBoundary({ log, connection, fields = {} }: ConnectionBoundaryOptions): ConnectionBoundary {
-  const open = new Set<CoverableStream>();
+  // Few, and not a set: one that changes with every request leaves its former tables behind, and what they still refer to outlives the
+  // collections of new objects.
+  const open: CoverableStream[] = [];
   const work = { name: `${connection} connection` };
   let failed = false;
 
   function fail(error: unknown): void {
     if (!failed) log.error("connection.failed", { connection, ...fields, error: describe(error) });
     failed = true;
-    for (const stream of open) stream.destroy();
+    for (const stream of open.slice()) stream.destroy();
   }
 
-  const cover: Cover = { work, fail, closed: (stream) => void open.delete(stream) };
+  const cover: Cover = { work, fail, closed: (stream) => removeFrom(open, stream) };
 
   function coverOne(stream: CoverableStream): void {
-    if (open.has(stream)) return;
-    open.add(stream);
+    if (open.includes(stream)) return;
+    open.push(stream);
     const covered = stream as CoveredStream;
     // A stream of two boundaries fails in the first one.
     const first = covered[COVER];
@@ -51,7 +53,9 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
   }
 
   return {
-    cover: (...streams) => streams.forEach(coverOne),
+    cover(...streams) {
+      for (const stream of streams) coverOne(stream);
+    },
     run(handler) {
       markWork(work);
       try {
@@ -62,6 +66,11 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
       }
     },
   };
+}
+
+function removeFrom(open: CoverableStream[], stream: CoverableStream): void {
+  const index = open.indexOf(stream);
+  if (index >= 0) open.splice(index, 1);
 }
 
 interface Cover {

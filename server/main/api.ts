@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { SECOND } from "../clock.ts";
 import { readSshHostKey } from "../daemon-link/ssh-host-key.ts";
+import { describeImage } from "../drivers/describe-image.ts";
 import { examineServer } from "../doctor/examine-server.ts";
 import { createFeed } from "../events/feed.ts";
 import { openWebhooks } from "../events/webhooks/open-webhooks.ts";
@@ -126,6 +127,7 @@ function consoleDeps(
     }),
     readStats: (session) => (isAtSite(session, site) ? readNow(sandboxMeter, session) : Promise.resolve(null)),
     poolTargets: services.pool.targets,
+    imageState: (image) => describeImage(driver.images?.stateOf?.(image)),
     examine: () => examineServer(config, { store, driver, site }),
   };
 }

@@ -7,6 +7,7 @@ import { withNews } from "../daemon-link/link-news.ts";
 import { claimHost } from "../data-folder/claim-host.ts";
 import { openDiskWatch } from "../data-folder/disk-watch.ts";
 import { openDriver } from "../drivers/index.ts";
+import { acceptTemplates } from "../drivers/template-support.ts";
 import { checkMasterKey } from "../keys/check-master-key.ts";
 import { DEMO_PARTNER, seedDemo } from "../keys/seed.ts";
 import type { Log } from "../log.ts";
@@ -44,6 +45,7 @@ export async function openFoundation(config: Config, { log, clock, quarantineUnk
   const secrets = createSecrets(await loadMasterKeys(config, { isNewStore: !(await hasPartners(store.db)) }));
   await checkMasterKey(store.db, secrets, config);
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
+  acceptTemplates(driver.name, templates, log);
   const files = { dataDir, storeFile: config.databaseUrl === null ? storeFile : null };
   const watched = { ...files, reserveMib: config.diskReserveMib, unwrittenBytes: driver.unwrittenBytes, clock, log };
   const disk = driver.traits.hostBound ? opening.use(await openDiskWatch(watched)) : undefined;

@@ -1,3 +1,4 @@
+import { openBuilds } from "../builds/open-builds.ts";
 import { SECOND } from "../clock.ts";
 import { registerDiskMetrics } from "../metrics/disk-metrics.ts";
 import { registerProcessMetrics } from "../metrics/process-metrics.ts";
@@ -19,11 +20,11 @@ const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
 const POOL_MAX = 100;
 
 // Everything that happens to sessions, with what measures it.
-export type SessionWork = ReturnType<typeof openSessionWork>;
+export type SessionWork = Awaited<ReturnType<typeof openSessionWork>>;
 
-export function openSessionWork(
+export async function openSessionWork(
   { config, log, clock, registry, site, templates, store, secrets, driver, disk, records, servers, links }: Foundation,
-  { egress, modelEnv, relayAccess }: WayOut,
+  { egress, ownPorts, modelEnv, relayAccess }: WayOut,
   droppedLogLines: () => number,
   opening: AsyncDisposableStack,
 ) {
@@ -37,11 +38,13 @@ export function openSessionWork(
   opening.use(createEgressLog({ store, egress, clock, log }));
   const sandboxMeter = createSandboxMeter({ driver, links, templates });
   const meter = opening.use(createUsageSampler({ store, meter: sandboxMeter, site, egress, clock, log }));
+  const builds = opening.use(await openBuilds({ config, driver, ownPorts, clock, log }));
   const services = opening.use(
     createSessionServices({
       store,
       driver,
       links,
+      builds,
       egress,
       meter,
       templates,

@@ -39,5 +39,5 @@ export async function openWayOut(
       onRelay: joinRelays([model, sessionRelays]),
     }),
   );
-  return { egress, modelEnv: model.env, relayAccess: sessionRelays.access };
+  return { egress, ownPorts, modelEnv: model.env, relayAccess: sessionRelays.access };
 }

@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { Command } from "commander";
 import { readConfig, type Config } from "@berth/server/config/config.ts";
 import { lockDataFolder, otherServersRun } from "@berth/server/data-folder/data-folder-lock.ts";
+import { endLeftBuilds } from "@berth/server/builds/open-builds.ts";
 import { endLeftCanaries } from "@berth/server/doctor/canary.ts";
 import { removeSharedFiles } from "@berth/server/drivers/oci/filesystem/shared-files.ts";
 import { deleteDataFolder, hasInstallation, type DeletedFolder } from "../../down/data-folder.ts";
@@ -62,6 +63,7 @@ async function stopInstallation(options: Options, down: Command): Promise<void> 
   stack.use(await lockDataFolder(dataDir));
 
   await endLeftCanaries(config);
+  await endLeftBuilds(config);
   report.ended = await endInstallation(config, installation, options.delete ? "destroyed" : "paused");
   // Waits for files that drivers delete in the background.
   await installation[Symbol.asyncDispose]();

@@ -102,19 +102,26 @@ const SAME_SIGNAL_MS = 500;
 
 async function startMessage(config: Config, { url, driver, demo, opensWorkspaces }: Server): Promise<string> {
   const { probeDrivers } = await import("@berth/server/drivers/index.ts");
-  const probe = (await probeDrivers({ ...config, driver: driver.name }))[0];
+  const reason = (await probeDrivers({ ...config, driver: driver.name }))[0]?.reason;
+  const refused = driver.traits.isolates ? [] : (await probeDrivers(config)).filter(({ usable }) => !usable);
+  // Docker was refused too, but oci needs less.
+  const refusal = refused.find((probe) => probe.driver === "oci")?.reason;
   const lines = [
     "",
     `  ${style.bold("Berth")} is running at ${style.cyan(url)}`,
     "",
     ...(opensWorkspaces ? [line("open", `${url}/ opens a workspace in your browser, and so does ${style.bold("npx berth open")}`)] : []),
-    line("sandboxes", `${driver.name}${probe ? style.dim(` · ${probe.reason}`) : ""}`),
+    line("sandboxes", `${driver.name}${reason ? style.dim(` · ${reason}`) : ""}`),
     line("store", config.databaseUrl ? "PostgreSQL" : `SQLite in ${config.dataDir}`),
     line("docs", `${url}/docs`),
     line("to stop", `Ctrl-C stops the server, but sandboxes keep running; ${style.bold("npx berth down")} stops them too`),
     ...(driver.traits.isolates
       ? []
-      : ["", `  ${style.yellow("Sandboxes are not isolated:")} they are plain processes of this user. Use this for evaluation only.`]),
+      : [
+          "",
+          `  ${style.yellow("Sandboxes are not isolated:")} they are plain processes of this user. Use this for evaluation only.`,
+          ...(refusal ? [`  ${refusal}`] : []),
+        ]),
     ...(demo ? ["", ...firstSession(config, url, demo)] : opensWorkspaces ? lostKey(config) : []),
     "",
     "",

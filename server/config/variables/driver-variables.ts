@@ -32,6 +32,20 @@ export const DRIVER_VARIABLES = {
     default: 512,
     help: "MiB that are kept free on the disk of the data folder, at most an eighth of it, besides a file of the same size. With less, nothing new is created; with half of it, sessions are paused until there is space again. `0` keeps nothing free.",
   }),
+  registryAuthFile: variable<string | null>({
+    name: "BERTH_REGISTRY_AUTH",
+    kind: anyText,
+    default: null,
+    defaultHelp: "none",
+    help: "File with the passwords of registries, from which oci sandboxes get their images, as `docker login` and `skopeo login` write it.",
+  }),
+  registryCertificatesDir: variable<string | null>({
+    name: "BERTH_REGISTRY_CERTIFICATES",
+    kind: anyText,
+    default: null,
+    defaultHelp: "those of the machine",
+    help: "Folder with certificates (`*.crt`) of registries that the machine does not trust, for the images of oci sandboxes. Without it, a registry on this machine needs no certificate.",
+  }),
   sandboxImage: variable({
     name: "BERTH_SANDBOX_IMAGE",
     kind: matching(/^\S+$/, "the name of an image"),
@@ -42,7 +56,7 @@ export const DRIVER_VARIABLES = {
     name: "BERTH_SANDBOX_RUNTIME",
     kind: oneOf("mount", "image"),
     default: "mount",
-    help: "Where docker sandboxes get the daemon from: `mount` mounts the server's own copy, `image` expects it at /opt/berth in the image. Use `image` when the server itself runs in a container.",
+    help: "Where docker and kubernetes sandboxes get the daemon from. `mount`: docker mounts the server's own copy, and kubernetes copies it from BERTH_SANDBOX_IMAGE into other images. `image`: it is at /opt/berth in every image that a template names. Use `image` with docker when the server itself runs in a container.",
   }),
   installation: variable<string | null>({
     name: "BERTH_INSTALLATION",

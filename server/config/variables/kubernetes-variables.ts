@@ -68,6 +68,6 @@ export const KUBERNETES_VARIABLES = {
     name: "BERTH_KUBERNETES_SCHEDULE_WAIT",
     kind: duration(0, 10 * MINUTE),
     default: 10 * SECOND,
-    help: "How long a pod may wait for a node before creating or resuming its session fails with 503. While an autoscaler adds a node, the wait is longer. `0` does not wait.",
+    help: "How long a pod may wait for a node before creating or resuming its session fails with 503. While an autoscaler adds a node, the wait is longer. `0` does not wait, for clusters without an autoscaler.",
   }),
 };

@@ -153,7 +153,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
       await mkdir(folder, { recursive: true, mode: 0o700 });
     for (const volume of volumes) linked.link(paths.home, volume);
     signal.throwIfAborted();
-    const child = spawn(join(runtimeDir, "bin/node"), [...flags, join(runtimeDir, "daemon.cjs")], {
+    const child = spawn(join(runtimeDir, "host/node"), [...flags, join(runtimeDir, "daemon.cjs")], {
       // The path of the socket is relative to the control folder, because an absolute one may exceed the limit for socket paths.
       cwd: paths.control,
       detached: true,

@@ -25,6 +25,7 @@ export interface ConsoleDeps {
   readServer: OverviewDeps["readServer"];
   readStats: SessionRouteDeps["readStats"];
   poolTargets: SystemRouteDeps["poolTargets"];
+  imageState: SystemRouteDeps["imageState"];
   examine: SystemRouteDeps["examine"];
 }
 

@@ -14,6 +14,8 @@ export interface SystemRouteDeps {
   templates: Pick<Templates, "get" | "keys">;
   // How many warm sandboxes of each template the pool holds when it is full.
   poolTargets(): ReadonlyMap<string, number>;
+  // How far an image is, for people; null if only the engine knows.
+  imageState(image: string): string | null;
   // The checks of `berth doctor`.
   examine(): Promise<(Omit<ConsoleFinding, "cure"> & { cure?: string | undefined })[]>;
 }
@@ -21,7 +23,7 @@ export interface SystemRouteDeps {
 const PAGE = 100;
 
 // The templates and the health of the installation, for its operator, and the audit log.
-export function systemRoutes({ store, templates, poolTargets, examine }: SystemRouteDeps): ConsoleRoute[] {
+export function systemRoutes({ store, templates, poolTargets, imageState, examine }: SystemRouteDeps): ConsoleRoute[] {
   let examining: ReturnType<typeof examine> | undefined;
   return [
     {
@@ -32,7 +34,10 @@ export function systemRoutes({ store, templates, poolTargets, examine }: SystemR
         const warm = await countWarm(store.db);
         const all = [...templates.keys()].flatMap((name) => templates.get(name) ?? []);
         const poolOf = (name: string) => ({ warm: warm.get(name) ?? 0, target: poolTargets().get(name) ?? 0 });
-        return { data: all.map((template) => ({ ...toConsoleTemplate(template), pool: poolOf(template.name) })), nextCursor: null };
+        return {
+          data: all.map((template) => ({ ...toConsoleTemplate(template, imageState), pool: poolOf(template.name) })),
+          nextCursor: null,
+        };
       },
     },
     {
@@ -68,10 +73,11 @@ export function systemRoutes({ store, templates, poolTargets, examine }: SystemR
 }
 
 // Leaves out the environment and the paths of the machine.
-const toConsoleTemplate = (template: Template): Omit<ConsoleTemplate, "pool"> => ({
+const toConsoleTemplate = (template: Template, imageState: SystemRouteDeps["imageState"]): Omit<ConsoleTemplate, "pool"> => ({
   name: template.name,
   description: template.description ?? "",
   image: template.image ?? null,
+  imageState: template.image === undefined ? null : imageState(template.image),
   cpus: template.cpus,
   memoryMb: template.memoryMb,
   diskMb: template.diskMb,

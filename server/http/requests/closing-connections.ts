@@ -23,6 +23,8 @@ export interface ClosingConnections {
 interface Use {
   // Requests without a response yet. An upgrade stays one.
   requests: number;
+  // Those of plain requests.
+  responses: ServerResponse[];
   bytesRead: number;
   quietSinceMs: number;
 }
@@ -31,11 +33,10 @@ const LOOK_MS = 50;
 
 export function watchConnections(server: Server, { maxConnections = Infinity, quietMs = 0 }: ConnectionLimits = {}): ClosingConnections {
   const connections = new Map<Socket, Use>();
-  const responses = new Set<ServerResponse>();
   let closing = false;
 
   server.on("connection", (socket: Socket) => {
-    connections.set(socket, { requests: 0, bytesRead: 0, quietSinceMs: performance.now() });
+    connections.set(socket, { requests: 0, responses: [], bytesRead: 0, quietSinceMs: performance.now() });
     socket.once("close", () => connections.delete(socket));
     if (connections.size > maxConnections) makeRoomFor(socket);
     if (connections.size > maxConnections) endSocketWithReply(socket, toErrorReply(new AppError("too_many_connections")));
@@ -53,11 +54,13 @@ export function watchConnections(server: Server, { maxConnections = Infinity, qu
 
   function noteRequest({ socket }: IncomingMessage, response: ServerResponse): void {
     const use = begun(socket);
-    responses.add(response);
     if (closing) response.shouldKeepAlive = false;
-    response.once("close", () => {
-      responses.delete(response);
-      if (use) Object.assign(use, { requests: use.requests - 1, quietSinceMs: performance.now() });
+    if (!use) return;
+    use.responses.push(response);
+    response.on("close", () => {
+      use.responses.splice(use.responses.indexOf(response), 1);
+      use.requests--;
+      use.quietSinceMs = performance.now();
     });
   }
 
@@ -90,7 +93,8 @@ export function watchConnections(server: Server, { maxConnections = Infinity, qu
   function endConnections(): void {
     closing = true;
     // Those whose headers are sent already stay open, and are closed when they are quiet.
-    for (const response of responses) if (!response.headersSent) response.shouldKeepAlive = false;
+    for (const { responses } of connections.values())
+      for (const response of responses) if (!response.headersSent) response.shouldKeepAlive = false;
     closeQuiet();
   }
 

@@ -8,37 +8,44 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 // response to the one before and for the next round of the event loop. Clients that pipeline are rare and send few requests
 // ahead, so a connection with more is closed.
 export function handleInSequence(handle: Handle): Handle {
-  const connections = new WeakMap<Socket, { waiting: [IncomingMessage, ServerResponse][] }>();
+  const connections = new WeakMap<Socket, Connection>();
 
-  function start(request: IncomingMessage, response: ServerResponse): void {
-    // A request that was destroyed has no socket any more.
-    const { socket } = request;
-    response.once("close", () => {
-      if (connections.get(socket)?.waiting.length === 0) connections.delete(socket);
-      else setImmediate(startNext, socket);
+  function start(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    connection.isBusy = true;
+    // It closes once, and `once` would cost several times as much.
+    response.on("close", () => {
+      if (connection.waiting.length === 0) connection.isBusy = false;
+      else setImmediate(startNext, connection);
     });
     handle(request, response);
   }
 
-  function startNext(socket: Socket): void {
-    const next = socket.destroyed ? undefined : connections.get(socket)?.waiting.shift();
-    if (next) start(...next);
-    else connections.delete(socket);
+  function startNext(connection: Connection): void {
+    const next = connection.socket.destroyed ? undefined : connection.waiting.shift();
+    if (next) start(connection, ...next);
+    else connection.isBusy = false;
   }
 
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
-    const busy = connections.get(socket);
-    if (!busy) {
-      connections.set(socket, { waiting: [] });
-      start(request, response);
-    } else if (busy.waiting.length < MAX_WAITING) {
-      busy.waiting.push([request, response]);
+    let connection = connections.get(socket);
+    if (!connection) connections.set(socket, (connection = { socket, isBusy: false, waiting: [] }));
+    if (!connection.isBusy) {
+      start(connection, request, response);
+    } else if (connection.waiting.length < MAX_WAITING) {
+      connection.waiting.push([request, response]);
     } else {
       socket.destroy();
     }
   };
+}
+
+interface Connection {
+  socket: Socket;
+  // A request is handled, or the next one starts in a moment.
+  isBusy: boolean;
+  waiting: [IncomingMessage, ServerResponse][];
 }
 
 const MAX_WAITING = 64;

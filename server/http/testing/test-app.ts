@@ -144,6 +144,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       readServer: async () => SERVER,
       readStats: async () => null,
       poolTargets: () => new Map(),
+      imageState: () => null,
       examine: async () => [],
     },
     ...overrides,
