@@ -11,6 +11,7 @@ import { formatSection } from "./report/table.ts";
 
 const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   tti: () => import("./benchmarks/tti.ts"),
+  commands: () => import("./benchmarks/commands.ts"),
   e2b: () => import("./benchmarks/e2b.ts"),
   computesdk: () => import("./benchmarks/computesdk.ts"),
   docker: () => import("./benchmarks/docker.ts"),
@@ -29,6 +30,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   console: () => import("./benchmarks/browser/console.ts"),
   usage: () => import("./benchmarks/usage.ts"),
   "model-relay": () => import("./benchmarks/model-relay.ts"),
+  images: () => import("./benchmarks/images.ts"),
 };
 
 const { values: options, positionals } = parseArgs({

@@ -26,6 +26,6 @@ fi
 sync
 # Disks are sparse image files. While a sandbox runs they are mounted, and only the file is copied. Sockets are skipped.
 tar --create --file "$target.part" --directory "$data" --sparse --numeric-owner --one-file-system --warning=no-file-ignored --warning=no-file-changed \
-  --exclude './berth.db' --exclude './berth.db-*' --exclude './disk-reserve' --exclude './canary' --exclude './egress' --exclude './containers' . || [ $? -eq 1 ]
+  --exclude './berth.db' --exclude './berth.db-*' --exclude './disk-reserve' --exclude './canary' --exclude './egress' --exclude './images/drafts' --exclude './containers' . || [ $? -eq 1 ]
 [ ! -e "$scratch/berth.db" ] || tar --append --file "$target.part" --directory "$scratch" --numeric-owner ./berth.db
 mv "$target.part" "$target"

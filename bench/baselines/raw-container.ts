@@ -7,6 +7,7 @@ import { prepareHostRoot } from "../../server/drivers/oci/filesystem/root.ts";
 import { ROOTS_OF_ROOT } from "../../server/drivers/oci/privileges/privileges.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { kindOf } from "../../server/drivers/oci/runtime/runtime-kinds.ts";
+import { pairMappings } from "../../server/drivers/oci/users/id-mappings.ts";
 import { pickUserIds, USER } from "../../server/drivers/oci/users/user-ids.ts";
 import { PLAIN_PATH } from "../../server/drivers/host/run.ts";
 import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
@@ -52,13 +53,14 @@ export async function openRawContainers({ resources }: Run): Promise<RawContaine
       template: DEFAULT_TEMPLATE,
       kind: kindOf(runtime),
       root: prepareHostRoot(ROOTS_OF_ROOT),
+      hasHostPrograms: true,
       workspace: path("workspace"),
       home: path("home"),
       egress: path("egress"),
       runtimeDir,
-      user: USER,
-      namespace: { ids: userIds },
-      cgroupsPath: cgroups.pathOf(id),
+      user: { uid: USER, gid: USER },
+      namespace: { mappings: pairMappings(userIds) },
+      group: cgroups.groupOf(id),
       env: { PATH: PLAIN_PATH, HOME: "/home/user" },
       args: command,
     });

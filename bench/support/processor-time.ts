@@ -36,6 +36,16 @@ function statOf(pid: number): string[] {
   return line.slice(line.lastIndexOf(")") + 2).split(" ");
 }
 
+// The processor time of all processes that the control group of a process has had.
+export function controlGroupMs(pid: number): number {
+  const groups = readFileSync(`/proc/${pid}/cgroup`, "utf8").trim().split("\n");
+  const accounting = groups.find((line) => /^\d+:([^:]*,)?cpuacct[,:]/.test(line))?.split(":");
+  if (accounting) return Number(readFileSync(`/sys/fs/cgroup/${accounting[1]}${accounting[2]}/cpuacct.usage`, "utf8")) / 1e6;
+  const unified = groups.find((line) => line.startsWith("0::"))!.slice("0::".length);
+  const [, microseconds] = /^usage_usec (\d+)$/m.exec(readFileSync(`/sys/fs/cgroup${unified}/cpu.stat`, "utf8"))!;
+  return Number(microseconds) / 1000;
+}
+
 // Processor time of all processes on the machine.
 export function machineMs(): number {
   const [, user, nice, system, , , irq, softirq] = readFileSync("/proc/stat", "utf8").split("\n")[0]!.split(/\s+/).map(Number);
