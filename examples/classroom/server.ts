@@ -4,11 +4,11 @@ import { createBerth, QuotaError, type Session } from "@berth/client";
 import express from "express";
 import { lessonPage, overviewPage, textPage, type Row } from "./pages.ts";
 
-const { BERTH_URL = "http://localhost:8080", BERTH_API_KEY = "", CLASS_SECRET = "", PORT = "3000" } = process.env;
+const { BERTH_URL = "http://localhost:8080", BERTH_API_KEY = "", CLASS_SECRET = "", CLASS_SIZE = "30", PORT = "3000" } = process.env;
 if (!CLASS_SECRET) throw new Error("Set CLASS_SECRET to a long random text. The personal links are made with it.");
 const berth = createBerth({ baseUrl: BERTH_URL, apiKey: BERTH_API_KEY });
 // Stands for your class list.
-const students = Array.from({ length: 30 }, (_, index) => `student-${String(index + 1).padStart(2, "0")}`);
+const students = Array.from({ length: Number(CLASS_SIZE) }, (_, index) => `student-${String(index + 1).padStart(2, "0")}`);
 const codeOf = (name: string) => createHmac("sha256", CLASS_SECRET).update(name).digest("hex").slice(0, 32);
 const byCode = new Map(students.map((student) => [codeOf(student), student]));
 const lesson = { class: "shell-1" };

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -19,9 +19,10 @@ for (const agent of AGENTS) describeWith(agent.missing, `changes of ${agent.name
 
 function testAgent(agent: TestAgent): void {
   const running = runAgent(agent);
+  const { startAgentSession, writeHello, conversation, isBusy, created } = running;
 
   test("two edits of one file in one answer both happen, and each can be rejected", async () => {
-    await running.startAgentSession();
+    await startAgentSession();
     const at = join(running.daemon.workspace, "twice.txt");
     const lines = Array.from({ length: 20 }, (_line, index) => `line ${index};`).join("\n");
     writeFileSync(at, lines);
@@ -36,7 +37,47 @@ function testAgent(agent: TestAgent): void {
     await panel.close();
   });
 
-  // These run after the test above, because some tools need another start of the agent.
+  // Only without the relay of a server are there models to choose. The other tests of agents use a relay, and a start of its own for this
+  // one would take seconds.
+  test("works in the selected mode", async () => {
+    await startAgentSession();
+    const panel = await openPanel(running.daemon);
+    // The agent says what it offers before the first prompt, and others do not see the empty conversation.
+    panel.send({ type: "prepare", requestId: "0" });
+    const id = await created(panel);
+    const offered = () => panel.messages.findLast((each) => each.type === "conversation" && each.conversation.id === id);
+    await expect.poll(offered, { timeout: 30_000 }).toMatchObject({
+      conversation: {
+        commands: expect.arrayContaining([expect.objectContaining({ name: agent.command })]),
+        models: { current: expect.stringContaining("scripted") },
+      },
+    });
+    expect(await conversation(id)).toBeUndefined();
+    if (agent.otherModel) {
+      panel.send({ type: "model", conversationId: id, modelId: agent.otherModel });
+      await expect.poll(offered).toMatchObject({ conversation: { models: { current: agent.otherModel } } });
+    }
+    panel.send({ type: "prompt", requestId: "1", conversationId: id, text: "Hello" });
+    await panel.turnEnds();
+    const sentModel = running.model.requests.findLast(({ body }) => body.tools)?.body.model;
+    expect(sentModel).toBe(agent.otherModel ?? "scripted");
+    const modes = async () => (await conversation(id))?.modes;
+    const { current, available } = (await modes())!;
+    expect(available.map((mode) => mode.id)).toEqual(expect.arrayContaining([current, agent.carefulMode]));
+    panel.send({ type: "mode", conversationId: id, modeId: agent.carefulMode });
+    await expect.poll(async () => (await modes())?.current).toBe(agent.carefulMode);
+    // In this mode the agent asks first, or cannot write at all.
+    running.model.script = [writeHello("careful.txt"), { say: "Understood." }];
+    panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "Write careful.txt" });
+    await expect.poll(() => panel.items().some(({ kind }) => kind === "permission") || !running.model.script.length).toBe(true);
+    expect(existsSync(join(running.daemon.workspace, "careful.txt"))).toBe(false);
+    panel.send({ type: "cancel", conversationId: id });
+    await expect.poll(() => isBusy(id)).toBe(false);
+    expect(existsSync(join(running.daemon.workspace, "careful.txt"))).toBe(false);
+    await panel.close();
+  });
+
+  // These run after the tests above, because some tools need another start of the agent.
   for (const tool of writingTools(agent)) {
     test(`${tool.name} on files of every kind is accepted, rejected, undone and restored byte for byte`, () => review(tool, ALL_PATHS));
     test.for(isLong ? ALL_PATHS : [])(`${tool.name} on %s alone`, (path) => review(tool, [path]));
@@ -49,7 +90,7 @@ function testAgent(agent: TestAgent): void {
     try {
       writeFileSync(outsideFile, "alpha\n");
       makeFiles(workspace);
-      await running.startAgentSession({ extra: tool.env });
+      await startAgentSession({ extra: tool.env });
       const before = describeFiles(workspace);
       running.model.script = [...tool.script(workspace, paths, outsideFile), { say: "Done." }];
       const { panel, changes } = await runTurn();

@@ -10,8 +10,8 @@ export interface FileKind {
   mode?: number;
 }
 
-// More than a turn shows of its changes, which is 512 KiB.
-const LARGE = Array.from({ length: 45_000 }, (_line, index) => (index === 20_000 ? "alpha" : `a line ${index}`)).join("\n");
+// More than a turn shows of its changes, which is 512 KiB. Its lines are long, because agents and the daemon compare line by line.
+const LARGE = Array.from({ length: 3000 }, (_line, index) => (index === 1500 ? "alpha" : `a line ${index} `.padEnd(200, "-"))).join("\n");
 
 export const FILE_KINDS: readonly FileKind[] = [
   { path: "made/by/agent.txt", content: null },

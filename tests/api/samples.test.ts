@@ -62,6 +62,9 @@ const NOT_RUN: Record<string, string> = {
   'docs/sandbox.md: import { execFileSync } from "node:child_process";': RECIPE,
   "docs/sandbox.md: import os, subprocess, sys": RECIPE,
   "docs/templates.md: mkdir -p /srv/roots/python": "needs a registry",
+  "docs/templates.md: npm run image          # builds the target `tools` of deploy/Dockerfile.sandbox, and writes .berth/berth-tools.tar":
+    "needs a registry",
+  "docs/isolation.md: systemd-run --user --scope -p Delegate=yes npm start": "needs systemd",
 };
 
 // Documents whose commands another test runs as they are written.

@@ -38,7 +38,7 @@ describeWith([await machine.oci(), machine.command("git")], "a session from a re
 );
 describeWith(machine.command("git"), "a session from a repository, in processes", () =>
   // This driver's processes are those of the machine, and the server's memory has the token.
-  suite("process", { node: join(import.meta.dirname, "../../daemon/dist/bin/node"), memory: false }),
+  suite("process", { node: join(import.meta.dirname, "../../daemon/dist/host/node"), memory: false }),
 );
 
 function suite(driver: string, { node, memory }: { node: string; memory: boolean }): void {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
-import { eventually, expectGone, expectVisible, screenText, treeItem } from "../support/browser/workspace.ts";
+import { editor, eventually, expectGone, expectVisible, openFile, screenText, treeItem } from "../support/browser/workspace.ts";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
 import { machine } from "../support/machine.ts";
 
@@ -35,6 +35,25 @@ describeInBrowser(
       await page.getByRole("tab", { name: "Setup" }).click();
       await eventually(() => screenText(page)).toContain("prepared the shop");
 
+      await eventually(() => screenText(page)).toContain("The editor uses these settings of devcontainer.json: editor.tabSize.");
+      await eventually(() => screenText(page)).toContain("customizations.vscode.extensions");
+      await workspace.write("new.txt", "");
+      await openFile(page, "new.txt");
+      await editor(page).click();
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("indented");
+      await eventually(() => workspace.read("new.txt")).toBe("   indented");
+      await page.keyboard.press("Control+,");
+      const tabSize = page.getByRole("spinbutton", { name: "Tab size" });
+      await expectVisible(page.getByText("The repository has chosen this.").first());
+      expect(await tabSize.inputValue()).toBe("3");
+      // The person decides, also for what is usual.
+      await tabSize.fill("4");
+      await expectVisible(page.getByText("Your choice replaces that of the repository."));
+      expect(await seriousFaults(page)).toEqual([]);
+      await page.getByRole("button", { name: "Reset Tab size" }).click();
+      await eventually(() => tabSize.inputValue()).toBe("3");
+
       await page.getByRole("button", { name: /^Ports/ }).click();
       await expectVisible(page.getByText("Shop, not started"));
       await expectVisible(page.getByText("Not started", { exact: true }));
@@ -59,7 +78,8 @@ describeInBrowser(
     needs: machine.command("git"),
     async settings(resources) {
       git = resources.use(await startGitServer("a password"));
-      const devcontainer = { forwardPorts: [3000, 5000], portsAttributes: { 3000: { label: "Shop" } } };
+      const customizations = { vscode: { settings: { "editor.tabSize": 3 }, extensions: ["a.b"] } };
+      const devcontainer = { forwardPorts: [3000, 5000], portsAttributes: { 3000: { label: "Shop" } }, customizations };
       git.addRepository("shop", {
         "README.md": "a shop\n",
         ".berth/setup": "echo prepared the shop",

@@ -43,7 +43,7 @@ testWith([missingAccess(), missingUserDriver("one-id")], "an ordinary user has i
   await berth.start();
   const { sandboxId } = await berth.api.create({ autoStartAgent: false });
   const { stdout } = await berth.api.exec(sandboxId, `whoami; ls ${dataDir} /proc/${process.pid} 2> /dev/null; cat /proc/1/cmdline`);
-  expect(stdout).toBe("user\n/bin/sh\0/opt/berth/init.sh\0");
+  expect(stdout).toBe("user\n/opt/berth/lib/sh\0/opt/berth/init.sh\0");
   const [setpriv, ...args] = AS_USER;
   const down = spawnSync(setpriv!, [...args, process.execPath, cliPath, "down", "--delete", "--yes"], {
     env: cliEnv({ env: berth.env, dataDir }),

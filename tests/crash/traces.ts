@@ -2,6 +2,8 @@ import { existsSync, lstatSync, readdirSync, readlinkSync, readFileSync, realpat
 import { basename, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
 import { cgroupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
+import { RANGE_SIZE } from "../../server/drivers/oci/users/id-mappings.ts";
+import { assignedIdRanges } from "../../server/drivers/oci/users/id-ranges.ts";
 import { assignedUserIds, isSandboxUserId } from "../../server/drivers/oci/users/user-ids.ts";
 
 // Something on this machine that belongs to a sandbox of the installation, even if the store does not know that sandbox.
@@ -38,7 +40,8 @@ export function findStrayUserIds(dataDir: string): string[] {
   const files = ownersOf(place, 4);
   const pairs = [...assignedUserIds(join(place, "sandboxes")).values()];
   const given = new Set(pairs.flatMap(({ root, user }) => [root, user]));
-  const stray = (id: number) => isSandboxUserId(id) && !given.has(id);
+  const ranges = assignedIdRanges(join(place, "sandboxes"));
+  const stray = (id: number) => isSandboxUserId(id) && !given.has(id) && !ranges.some((first) => id >= first && id < first + RANGE_SIZE);
   return [
     ...(given.size < 2 * pairs.length ? ["two sandboxes have the same user ids"] : []),
     ...processes.flatMap(({ pid, users }) => users.filter(stray).map((id) => `process ${pid} runs as ${id}, which no sandbox has`)),

@@ -39,7 +39,7 @@ test.each(DOCKERFILES)("%s installs exactly the lockfile and runs no package scr
 
 test.each(DOCKERFILES)("%s copies the manifest of every workspace before it installs, because the lockfile names them all", (file) => {
   const lines = instructionsOf(file);
-  const install = lines.findIndex((line) => line.startsWith("RUN "));
+  const install = lines.findIndex((line) => line.includes("install.mjs") && line.startsWith("RUN "));
   const { workspaces } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { workspaces: string[] };
   const missing = workspaces.filter((workspace) => !lines.slice(0, install).includes(`COPY ${workspace}/package.json ${workspace}/`));
   expect(missing).toEqual([]);

@@ -69,6 +69,7 @@ test("every object that the driver creates is valid against the API's descriptio
   const nodeSelector = { "kubernetes.io/arch": "arm64" };
   const settings = {
     image: "x",
+    templatesHaveDaemon: false,
     egress: "10.0.0.1:3129",
     userNamespace: true,
     imagePullSecrets: ["pull"],

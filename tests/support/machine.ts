@@ -39,6 +39,9 @@ export const machine = {
   agent: (name: string) =>
     unless(agentBinaries().has(name), `needs ${name}, which has no package for ${process.platform}-${process.arch} here`),
   command: (name: string, debianPackage = name) => unless(onPath(name), `needs ${name} (apt-get install ${debianPackage})`),
+  // A file of a package that has no command.
+  file: (pattern: string, debianPackage: string) =>
+    unless(globSync(pattern).length > 0, `needs ${pattern} (apt-get install ${debianPackage})`),
   // Debian's own Python, for the Python client.
   python: ["httpx", "pip"].map((name) =>
     unless(existsSync(`/usr/lib/python3/dist-packages/${name}`), `needs Debian's Python with ${name} (apt-get install python3-${name})`),

@@ -1,10 +1,12 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+
+export type RepositoryFile = string | Buffer | { linkTo: string };
 
 // A git server on loopback: Debian's git http-backend behind a password.
 export interface GitServer extends AsyncDisposable {
@@ -12,7 +14,7 @@ export interface GitServer extends AsyncDisposable {
   address: string;
   url(repository: string): string;
   // Creates a repository with one commit of these files on `main`.
-  addRepository(name: string, files: Record<string, string>): void;
+  addRepository(name: string, files: Record<string, RepositoryFile>): void;
   // Adds a repository of a server to one of this server, as a submodule in the folder `path`.
   addSubmodule(name: string, path: string, other: { server: GitServer; repository: string }): void;
   // Runs git in the bare repository.
@@ -65,14 +67,15 @@ export async function startGitServer(password: string | null): Promise<GitServer
   return server;
 }
 
-function createRepository(root: string, name: string, files: Record<string, string>): void {
+function createRepository(root: string, name: string, files: Record<string, RepositoryFile>): void {
   const work = join(root, `${name}.work`);
   const git = (...args: string[]) => execFileSync("git", ["-C", work, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...args]);
   mkdirSync(work, { recursive: true });
   git("init", "--quiet", "--initial-branch=main");
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(work, path)), { recursive: true });
-    writeFileSync(join(work, path), text);
+    if (typeof text === "object" && "linkTo" in text) symlinkSync(text.linkTo, join(work, path));
+    else writeFileSync(join(work, path), text);
   }
   git("add", "--all");
   git("commit", "--quiet", "--message=first");

@@ -64,8 +64,8 @@ export async function runNpmStart(command: string, extra: Record<string, string>
   };
   const url = `http://127.0.0.1:${port}`;
   const ended = async () => {
-    // A process of the group may outlive the shell. A zombie has ended.
-    while (readProcesses().some(({ group, state }) => group === shell.pid && state !== "Z")) await delay(20);
+    // A process of the group may outlive the shell. A zombie has ended. Reading all processes of the machine takes milliseconds.
+    while (readProcesses().some(({ group, state }) => group === shell.pid && state !== "Z")) await delay(100);
     await exited;
   };
   return {

@@ -43,7 +43,8 @@ export async function openTlsFront(targetPort: () => number): Promise<TlsFront> 
   };
 }
 
-function makeCertificate(): { key: Buffer; cert: Buffer } {
+// Self-signed, so it is also the authority that a client has to trust.
+export function makeCertificate(): { key: Buffer; cert: Buffer } {
   const folder = mkdtempSync(join(tmpdir(), "berth-tls-"));
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const kind = [
