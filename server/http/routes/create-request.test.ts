@@ -148,4 +148,14 @@ describe("a create request", () => {
       autoStartAgent: false,
     });
   });
+
+  test("leaves nothing behind on its connection", async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => void warnings.push(name);
+    process.on("warning", note);
+    // Node warns about more than ten listeners of one event.
+    for (let i = 0; i < 12; i++) await create({ externalUserId: "u" });
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+  });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { AppError, CreateSession, UpdateSession, type StatusOnly } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import { createKeyedLock } from "../../fairness/keyed-lock.ts";
@@ -56,7 +56,7 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
   addRoute(app, "createSession", (request, reply) =>
     runOnce(request, reply, (save) => {
       const body = parseRequiredBody(request, CreateSession);
-      const isAborted = AbortSignal.any([closing.signal, disconnected(request)]);
+      const isAborted = AbortSignal.any([closing.signal, disconnected(reply)]);
       const runPart: RunPart = (part, work) => deps.idempotency.runPart(request, part, work);
       return createSessions(request, body, { wait: parseWait(request.query as Query), isAborted, save, runPart });
     }),
@@ -160,8 +160,8 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
 // The changes that depend on the template of the session.
 const LIMIT_FIELDS = ["resources", "egress", "closeConnections"] as const;
 
-function disconnected({ raw }: FastifyRequest): AbortSignal {
+function disconnected({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  raw.socket.once("close", () => gone.abort());
+  raw.once("close", () => raw.writableFinished || gone.abort());
   return gone.signal;
 }
