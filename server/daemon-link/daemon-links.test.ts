@@ -49,7 +49,7 @@ describe("a daemon link", () => {
     const preparing = links.prepare(SANDBOX, { env: {}, agent: null, autoStartAgent: false });
     expect(links.isPrepared(SANDBOX)).toBe(false);
     await preparing;
-    expect([links.isPrepared(SANDBOX), paths, dialled]).toEqual([true, ["/internal/start", "/exec", "/internal/rehearse"], 1]);
+    expect([links.isPrepared(SANDBOX), paths, dialled]).toEqual([true, ["/internal/start", "/exec", "/internal/rehearse", "/exec"], 1]);
     const [first, second] = [1, 2].map(() => links.request(SANDBOX, { method: "GET", path: "/health" }));
     expect(links.isPrepared(SANDBOX)).toBe(false);
     await text((await first!).body);

@@ -247,9 +247,13 @@ export function createDaemonLinks({
     });
     try {
       await post(sandboxId, "/internal/start", start, signal && { signal });
-      // An image may have no shell, or a daemon of an earlier version, which has no rehearsals.
-      await post(sandboxId, "/exec", { command: ":" }, { isOptional: true, ...(signal && { signal }) });
-      await post(sandboxId, "/internal/rehearse", { command: ":" }, { accept: EVENTS, isOptional: true, ...(signal && { signal }) });
+      // An image may have no shell, or a daemon of an earlier version, which has no rehearsals. Compiling fills the space for new objects,
+      // and the next command waits while V8 makes a second one, so that is not the session's first.
+      const rehearse = (path: string, accept?: string) =>
+        post(sandboxId, path, { command: ":" }, { isOptional: true, ...(accept && { accept }), ...(signal && { signal }) });
+      await rehearse("/exec");
+      await rehearse("/internal/rehearse", EVENTS);
+      await rehearse("/exec");
       prepared.isReady = true;
     } catch (error) {
       forget(sandboxId);
