@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { openPty } from "../../daemon/programs/pty.ts";
 import type { Run } from "../support/benchmark.ts";
+import { startPart } from "./start-part.ts";
 
 // A pseudo-terminal behind two processes that do nothing but forward bytes, over TCP and then over a Unix socket. The server and the
 // daemon are such processes too, so no terminal that is reached through them is faster than this one.
@@ -12,12 +12,10 @@ export interface BareRelays {
   open(command: string): Promise<Socket>;
 }
 
-type Part = "relay" | "terminal";
-
 export async function startBareRelays(run: Run, folder: string): Promise<BareRelays> {
   const path = join(folder, "terminal.sock");
-  await startPart(run, "terminal", path, folder);
-  const port = Number(await startPart(run, "relay", path, folder));
+  await startPart(run, import.meta.filename, ["terminal", path], folder);
+  const port = Number((await startPart(run, import.meta.filename, ["relay", path])).printed);
   return {
     async open(command) {
       const socket = connect(port, "127.0.0.1").setNoDelay(true);
@@ -26,18 +24,6 @@ export async function startBareRelays(run: Run, folder: string): Promise<BareRel
       return socket;
     },
   };
-}
-
-// Resolves to the line that the process prints when it listens.
-async function startPart({ resources }: Run, part: Part, path: string, cwd: string): Promise<string> {
-  const child = spawn(process.execPath, [import.meta.filename, part, path], { cwd, stdio: ["ignore", "pipe", "inherit"] });
-  const exited = once(child, "exit");
-  resources.defer(async () => {
-    child.kill("SIGKILL");
-    await exited;
-  });
-  const [printed] = (await once(child.stdout!, "data")) as [Buffer];
-  return printed.toString().trim();
 }
 
 if (import.meta.main) {

@@ -1,8 +1,6 @@
 // A bare node:http server with the same authentication as Berth, which answers with the same bodies: the least that an API in Node
 // costs. As a program it serves the responses in the file that its argument names, and prints its port.
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -10,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Run } from "../support/benchmark.ts";
+import { startPart } from "./start-part.ts";
 
 export interface BareResponses {
   key: string;
@@ -22,19 +21,13 @@ export interface BareServer {
   pid: number;
 }
 
-export async function startBareServer({ resources }: Run, answers: BareResponses): Promise<BareServer> {
+export async function startBareServer(run: Run, answers: BareResponses): Promise<BareServer> {
   const folder = await mkdtemp(join(tmpdir(), "berth-bench-"));
   const file = join(folder, "answers.json");
   await writeFile(file, JSON.stringify(answers));
-  const child = spawn(process.execPath, [import.meta.filename, file], { stdio: ["ignore", "pipe", "inherit"] });
-  const exited = once(child, "exit");
-  resources.defer(async () => {
-    child.kill("SIGKILL");
-    await exited;
-    await rm(folder, { recursive: true, force: true });
-  });
-  const [printed] = (await once(child.stdout!, "data")) as [Buffer];
-  return { port: Number(printed.toString()), pid: child.pid! };
+  const { pid, printed } = await startPart(run, import.meta.filename, [file]);
+  run.resources.defer(() => rm(folder, { recursive: true, force: true }));
+  return { port: Number(printed), pid };
 }
 
 if (import.meta.main) serve(JSON.parse(readFileSync(process.argv[2]!, "utf8")) as BareResponses);

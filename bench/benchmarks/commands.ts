@@ -2,9 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Session } from "@berth/contract";
 import { PLAIN_PATH } from "../../server/drivers/host/run.ts";
+import { startBareHttpRelay } from "../baselines/bare-http-relay.ts";
 import type { Row } from "../report/report.ts";
 import { percentile } from "../report/statistics.ts";
 import type { Benchmark } from "../support/benchmark.ts";
+import { createCaller } from "../support/caller.ts";
 import { controlGroupMs, processorMs } from "../support/processor-time.ts";
 import { alternate, timed, timedInSequence, type Contestant } from "../support/rounds.ts";
 import { runProgram } from "../support/run-program.ts";
@@ -15,13 +17,15 @@ const CREATE = "create from the pool";
 const FIRST = ["first", "second", "third"].map((which) => `exec, ${which} of a sandbox`);
 const HOT = "exec, hot";
 const OVER_SPAWN = "exec, hot, over the spawn";
+const RELAY = "a relay of node:http and undici alone";
 const COMMAND = "true";
 // After this many calls the code of the server is compiled.
 const WARM_UPS = 300;
 
 // Measures the time of a command, and the processor time of everything that takes part.
 export const benchmark: Benchmark = {
-  summary: "`exec true` in a fresh sandbox and in one that has run many commands, with its processor time, beside a spawn on the host",
+  summary:
+    "`exec true` in a fresh sandbox and in one that has run many commands, with its processor time, beside a spawn on the host and a bare relay",
   async run(run) {
     const fresh = run.isShort ? 4 : 10;
     const hot = run.isShort ? 20 : 100;
@@ -29,7 +33,11 @@ export const benchmark: Benchmark = {
     const { caller, settle } = server;
     const old = await caller.create();
     const costs: Record<string, Cost[]> = { first: [], hot: [] };
-    await timedInSequence(run.isShort ? 30 : WARM_UPS, () => caller.exec(old.sandboxId, COMMAND));
+    const relay = await startBareHttpRelay(run);
+    using relayed = createCaller({ url: `http://127.0.0.1:${relay.port}`, key: "none" });
+    const relayMs: number[] = [];
+    const callRelay = () => relayed.exec("sandbox", COMMAND);
+    for (const exec of [() => caller.exec(old.sandboxId, COMMAND), callRelay]) await timedInSequence(run.isShort ? 30 : WARM_UPS, exec);
     await settle();
 
     const firsts = new Map([CREATE, ...FIRST].map((what): [string, number[]] => [what, []]));
@@ -41,6 +49,15 @@ export const benchmark: Benchmark = {
           const before = usage(server, old);
           const values = await timedInSequence(hot, () => caller.exec(old.sandboxId, COMMAND));
           costs.hot!.push(costOf(before, usage(server, old), hot));
+          return values;
+        },
+      },
+      {
+        name: RELAY,
+        async round() {
+          const before = processorMs(relay.pid);
+          const values = await timedInSequence(hot, callRelay);
+          relayMs.push((processorMs(relay.pid) - before) / hot);
           return values;
         },
       },
@@ -86,10 +103,14 @@ export const benchmark: Benchmark = {
         ],
       },
     ];
+    // The costs begin with those of the warm-up round.
     return [
       { title: "A command, `true`", rows },
-      { title: "Processor time of a hot command", rows: costRows(costs.hot!, { server: 0.8, daemon: 1.5 }) },
-      { title: "Processor time of the first command of a sandbox", rows: costRows(costs.first!, {}) },
+      {
+        title: "Processor time of a hot command",
+        rows: [ms(RELAY, relayMs.slice(1)), ...costRows(costs.hot!.slice(1), { server: 0.8, daemon: 1.5 })].map(besideRelay),
+      },
+      { title: "Processor time of the first command of a sandbox", rows: costRows(costs.first!.slice(fresh), {}) },
     ];
   },
 };
@@ -109,6 +130,8 @@ const costOf = (before: Cost, after: Cost, calls: number): Cost => ({
   daemon: (after.daemon - before.daemon) / calls,
   programs: (after.programs - before.programs) / calls,
 });
+
+const besideRelay = (row: Row): Row => (row.what === NAMES.server ? { ...row, beside: RELAY } : row);
 
 const ms = (what: string, values: number[]): Row => ({ what, unit: "ms", values });
 

@@ -20,6 +20,16 @@ interface PageRow {
 const TTI = "Create to the output of `node -v`";
 
 export const PAGE: readonly PageRow[] = [
+  { label: "A create from the pool", benchmark: "commands", section: "A command, `true`", what: "create from the pool" },
+  { label: "A command, `true`, in a sandbox", benchmark: "commands", section: "A command, `true`", what: "exec, hot" },
+  { label: "The first command of a sandbox", benchmark: "commands", section: "A command, `true`", what: "exec, first of a sandbox" },
+  {
+    label: "Processor time of the server for a command",
+    benchmark: "commands",
+    section: "Processor time of a hot command",
+    what: "server",
+    limit: "a relay in Node, which is beside it",
+  },
   {
     label: "Create and `node -v`, from a filled pool",
     benchmark: "tti",
@@ -93,7 +103,6 @@ export const PAGE: readonly PageRow[] = [
     what: "CPU of the machine, a pair",
     limit: "two thirds are runtime, kernel and the daemon's start",
   },
-  { label: "Destroy", benchmark: "throughput", section: "Create and destroy, callers: 1", what: "destroy" },
   { label: "Pause", benchmark: "pause-resume", section: "Pause and resume of a session whose memory stays", what: "Berth, pause" },
   {
     label: "Resume",
@@ -139,18 +148,6 @@ export const PAGE: readonly PageRow[] = [
     limit: "the browser compiles the editor on the same cores",
   },
   {
-    label: "A key in the editor, 50,000 files open in the tree",
-    benchmark: "files",
-    section: "Processor time of the page's main thread for one input, 50000 files",
-    what: "a key in the editor",
-  },
-  {
-    label: "The console's page with 10,000 sessions, longest task",
-    benchmark: "console",
-    section: "The processor time of the longest task",
-    what: "open the page",
-  },
-  {
     label: "Private memory of an idle session",
     benchmark: "density",
     section: "Memory of an idle session",
@@ -177,7 +174,6 @@ export const PAGE: readonly PageRow[] = [
     what: "300 fsyncs, sandbox",
     limit: "two file systems, each with a journal",
   },
-  { label: "`npm ci` in a sandbox", benchmark: "work", section: "Work in a sandbox and on the host", what: "npm ci, sandbox" },
 ];
 
 // The table of the page, and the days on which its rows were measured. A row that was not measured is left out.
