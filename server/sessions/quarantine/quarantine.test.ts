@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { DAY, MINUTE } from "../../clock.ts";
-import { listQuarantined } from "../../store/quarantine.ts";
+import { addQuarantined, listQuarantined } from "../../store/quarantine.ts";
 import { aRequest, openTestSessions, type TestSessions } from "../testing/test-sessions.ts";
 import { recoverSession } from "./recover.ts";
 
@@ -69,4 +69,41 @@ test("a recovered sandbox is not deleted when its time in quarantine is over", a
   expect((await services.sessions.get("acme", session.id)).status).toBe("paused");
   services.links.forget(sandboxId);
   expect((await services.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
+});
+
+test("a sandbox in quarantine that runs again cannot be recovered before it is stopped and its egress is closed", async () => {
+  const closing = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  let isHeld = false;
+  const close = async () => {
+    if (!isHeld) return;
+    closing.resolve();
+    await closed.promise;
+  };
+  services = await openTestSessions({ rules: TWO_DAYS, egress: { open: async () => {}, change: async () => {}, close } });
+  const { store, driver, reconcile, deps } = services;
+  const session = await services.sessions.create(services.acme, aRequest());
+  const { sandboxId } = session;
+  const rows = await store.db.selectFrom("sessions").selectAll().execute();
+  await store.db.deleteFrom("sessions").execute();
+  await reconcile.run();
+  // With another store, its session runs again.
+  const [quarantined] = await listQuarantined(store.db);
+  await store.db.deleteFrom("quarantine").execute();
+  await store.db.insertInto("sessions").values(rows).execute();
+  await reconcile.run();
+  expect((await services.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
+  await store.db.deleteFrom("sessions").execute();
+  await addQuarantined(store.db, quarantined!);
+
+  isHeld = true;
+  const running = reconcile.run();
+  await closing.promise;
+  const named = { partnerId: "acme", externalUserId: "user-1" };
+  const recover = () => store.transaction((tx) => recoverSession(tx, deps, sandboxId, named));
+  await expect(recover()).rejects.toThrow("is not in quarantine");
+  closed.resolve();
+  await running;
+  expect(await driver.inspect(sandboxId, AbortSignal.timeout(30_000))).toBe("stopped");
+  expect((await recover()).session).toMatchObject({ state: "paused", sandboxId });
 });

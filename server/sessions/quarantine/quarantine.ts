@@ -70,6 +70,12 @@ export function createQuarantine({ store, driver, egress, records, site, quarant
 
   return {
     async addSandbox(id) {
+      // It may be in quarantine already, and run because another store has started it since.
+      const isOwned = await store.transaction(async (tx) => {
+        await takeQuarantined(tx, "sandbox", id);
+        return hasOwner(tx, { kind: "sandbox", id });
+      });
+      if (isOwned) return;
       await driver.hibernate(id, AbortSignal.timeout(STOP_TIMEOUT_MS));
       await egress.close(id);
       // Last, because it can be recovered and resumed from now on.
