@@ -232,6 +232,11 @@ describeOnSharedServer("terminals in the workspace", (suite) => {
     await page.keyboard.press("Control+F");
     await page.getByRole("textbox", { name: "Find in the terminal" }).pressSequentially("needle-");
     await expectVisible(page.getByText("4 of 4"));
+    // xterm drops its selection when the size changes.
+    const rows = page.locator(".xterm-rows > div");
+    const before = await rows.count();
+    await page.setViewportSize({ width: 1280, height: 680 });
+    await eventually(() => rows.count()).not.toBe(before);
     await page.keyboard.press("Enter");
     await expectVisible(page.getByText("3 of 4"));
     await page.keyboard.press("Shift+Enter");

@@ -2,13 +2,14 @@ import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
 import { IconButton } from "../parts/icon-button.tsx";
 import type { FindDirection } from "./output/buffer-text.ts";
-import type { TerminalScreen } from "./terminal-screen.ts";
+import type { Found, TerminalScreen } from "./terminal-screen.ts";
 
 // Finds text in a terminal. Enter goes up, because the newest output is at the end.
 export function FindBar({ terminalScreen, onClose }: { terminalScreen: TerminalScreen; onClose: () => void }) {
   const [text, setText] = useState("");
-  const [found, setFound] = useState<{ number: number; count: number } | null>(null);
-  const findNext = (wanted: string, direction: FindDirection) => setFound(wanted === "" ? null : terminalScreen.find(wanted, direction));
+  const [found, setFound] = useState<Found | null>(null);
+  const findNext = (wanted: string, direction: FindDirection) =>
+    setFound(wanted === "" ? null : terminalScreen.find(wanted, direction, found));
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter") findNext(text, event.shiftKey ? "down" : "up");
     else if (event.key === "Escape") onClose();

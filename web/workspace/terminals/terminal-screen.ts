@@ -1,3 +1,4 @@
+import type { IMarker } from "@xterm/xterm";
 import { matchesShortcut } from "../browser/shortcuts.ts";
 import { copyText } from "../browser/clipboard.ts";
 import type { Uses } from "../actions/actions.ts";
@@ -19,8 +20,16 @@ export interface TerminalScreen extends Disposable {
   press(key: TouchKey): void;
   // Combines the next character that is typed with Ctrl, and then calls the listener. null: types as usual.
   onControlUsed(listener: (() => void) | null): void;
-  // Selects a place of a text and returns its number and how many there are.
-  find(text: string, direction: FindDirection): { number: number; count: number };
+  // Selects a place of a text, from the selection or from what was found last, because xterm drops its selection when the size changes.
+  find(text: string, direction: FindDirection, last: Found | null): Found;
+}
+
+export interface Found {
+  // The number of the place that is selected, and how many there are.
+  number: number;
+  count: number;
+  // Moves with the output. Absent: there is no such place, or a program has the whole screen.
+  place?: { marker: IMarker; column: number } | undefined;
 }
 
 // A person's own events. xterm's data is no sign of a person: it also answers questions of programs.
@@ -177,9 +186,11 @@ function createScreen(deps: Deps, id: string): TerminalScreen {
     onControlUsed(listener) {
       controlUsed = listener;
     },
-    find(text, direction) {
-      const matches = findText(xterm.buffer.active, text);
-      const at = nextMatch(matches, xterm.getSelectionPosition()?.start, direction);
+    find(text, direction, last) {
+      const buffer = xterm.buffer.active;
+      const matches = findText(buffer, text);
+      const at = nextMatch(matches, xterm.getSelectionPosition()?.start ?? positionOf(last), direction);
+      last?.place?.marker.dispose();
       const match = matches[at];
       if (!match) {
         xterm.clearSelection();
@@ -187,7 +198,8 @@ function createScreen(deps: Deps, id: string): TerminalScreen {
       }
       xterm.select(match.column, match.row, match.length);
       xterm.scrollToLine(Math.max(0, match.row - Math.floor(xterm.rows / 2)));
-      return { number: at + 1, count: matches.length };
+      const marker = buffer.type === "normal" ? xterm.registerMarker(match.row - buffer.baseY - buffer.cursorY) : undefined;
+      return { number: at + 1, count: matches.length, place: marker && { marker, column: match.column } };
     },
     [Symbol.dispose]() {
       disposed = true;
@@ -199,3 +211,7 @@ function createScreen(deps: Deps, id: string): TerminalScreen {
     },
   };
 }
+
+// undefined: the line is gone.
+const positionOf = (found: Found | null) =>
+  found?.place && !found.place.marker.isDisposed ? { x: found.place.column, y: found.place.marker.line } : undefined;
