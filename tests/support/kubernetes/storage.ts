@@ -8,7 +8,8 @@ export function bindClaims(objects: Objects, volumesFolder: string): Disposable 
   return objects.onChange(({ kind, type, object }) => {
     if (kind !== "persistentvolumeclaims") return;
     const { name = "", uid } = object.metadata;
-    if (type === "DELETED") rmSync(join(volumesFolder, name), { recursive: true, force: true });
+    // A process of the pod may end at this moment, and write until then.
+    if (type === "DELETED") rmSync(join(volumesFolder, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
     if (type !== "ADDED") return;
     const storageClass = object.spec?.["storageClassName"] as string | undefined;
     const exists = storageClass === undefined ? objects.list("storageclasses").length > 0 : objects.get("storageclasses", storageClass);
