@@ -53,6 +53,8 @@ export interface WorkspaceSession {
   autoResume: boolean;
   // The repository that the session starts with; null without one.
   source: { status: "pending" | "ready" | "failed"; reason: string | null } | null;
+  // Whether the session's image is built or its setup command runs. The Setup terminal shows it.
+  isSettingUp: boolean;
   // The server's time, because the browser's clock may be wrong.
   serverNowMs: number;
   // The URL pattern of previews, with `{port}` for the number; null if the server has no preview domain. For display only:

@@ -52,6 +52,7 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
       extendUntilMs: session.status === "running" ? session.extendUntil : null,
       autoResume: session.autoResume,
       source: session.setup?.source ? { status: session.setup.source.status, reason: session.setup.source.reason } : null,
+      isSettingUp: session.setup?.status === "pending",
       serverNowMs: clock.now(),
       previewUrl: previewUrlOf(session.sandboxId),
     };

@@ -59,6 +59,7 @@ describe("the workspace's session", () => {
       expiresAtMs: gateway.session.expiresAt,
       idlePause: null,
       source: null,
+      isSettingUp: false,
       onTimeout: "pause",
       extendUntilMs: null,
       autoResume: false,

@@ -32,8 +32,12 @@ describeInBrowser(
       await expectVisible(treeItem(page, "README.md"));
       await expectGone(notice);
       await expectVisible(page.getByRole("button", { name: "Branch main" }));
+      await expectVisible(main.getByRole("heading", { name: "Setting up your workspace…" }));
+      await expectVisible(main.getByText("The Setup terminal shows the progress."));
+      await workspace.exec("echo > ~/go");
       await page.getByRole("tab", { name: "Setup" }).click();
       await eventually(() => screenText(page)).toContain("prepared the shop");
+      await expectVisible(main.getByRole("heading", { name: "Your workspace is ready" }));
 
       await eventually(() => screenText(page)).toContain("The editor uses these settings of devcontainer.json: editor.tabSize.");
       await eventually(() => screenText(page)).toContain("customizations.vscode.extensions");
@@ -82,7 +86,7 @@ describeInBrowser(
       const devcontainer = { forwardPorts: [3000, 5000], portsAttributes: { 3000: { label: "Shop" } }, customizations };
       git.addRepository("shop", {
         "README.md": "a shop\n",
-        ".berth/setup": "echo prepared the shop",
+        ".berth/setup": "mkfifo ~/go; cat ~/go; echo prepared the shop",
         ".devcontainer.json": JSON.stringify(devcontainer),
       });
       return { BERTH_EGRESS_ALLOW: git.address };

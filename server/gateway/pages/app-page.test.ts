@@ -20,6 +20,7 @@ const session: WorkspaceSession = {
   extendUntilMs: null,
   autoResume: false,
   source: null,
+  isSettingUp: false,
   serverNowMs: 0,
   previewUrl: null,
 };

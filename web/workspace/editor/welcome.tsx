@@ -14,11 +14,16 @@ export default function Welcome() {
   const { mayEdit } = useSession();
   const { startNew } = useActions();
   const source = useSessionState((state) => state.session?.source ?? null);
-  const ready = mayEdit ? "Your workspace is ready" : "You are viewing this workspace";
+  const isSettingUp = useSessionState((state) => state.session?.isSettingUp ?? false);
+  const settled = mayEdit ? "Your workspace is ready" : "You are viewing this workspace";
+  const ready = isSettingUp ? "Setting up your workspace…" : settled;
   return (
     <div className="welcome">
       <h2>{TITLES[source?.status ?? "ready"] ?? ready}</h2>
       {source?.status === "failed" && <NotFetched reason={source.reason} />}
+      {isSettingUp && (source?.status ?? "ready") === "ready" && (
+        <p className="reason">The Setup terminal shows the progress.{mayEdit && " You can work in the meantime."}</p>
+      )}
       <div className="starts">
         {mayEdit && (
           <>

@@ -20,6 +20,7 @@ const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   extendUntilMs: null,
   autoResume: false,
   source: null,
+  isSettingUp: false,
   serverNowMs: 40_000,
   previewUrl: null,
   ...change,
