@@ -1,8 +1,6 @@
-import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
-import { join } from "node:path";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
-import { PLAIN_PATH } from "../run.ts";
+import { missingPrograms } from "../missing-programs.ts";
 
 // User and group ids of the host that root has given to this user (subuid(5)), and that newuidmap and newgidmap therefore map. The
 // uses of one index belong together: `uids.first + 7` and `gids.first + 7`.
@@ -19,8 +17,8 @@ const MIN_COUNT = 256;
 
 // Finds the first range of this user.
 export function findSubIds(): FoundSubIds {
-  const missing = ["newuidmap", "newgidmap"].filter((name) => !PLAIN_PATH.split(":").some((folder) => existsSync(join(folder, name))));
-  if (missing.length > 0) return { missing: `${missing[0]} is not installed (apt install uidmap)` };
+  const [missing] = missingPrograms(["newuidmap", "newgidmap"]);
+  if (missing !== undefined) return { missing: `${missing} is not installed (apt install uidmap)` };
   const uid = process.getuid?.() ?? 0;
   const username = nameOfUser() ?? String(uid);
   const [uids, gids] = ["/etc/subuid", "/etc/subgid"].map((file) => parseSubIds(readFileIfReadable(file) ?? "", [username, String(uid)]));

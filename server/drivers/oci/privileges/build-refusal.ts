@@ -1,6 +1,4 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { PLAIN_PATH } from "../../host/run.ts";
+import { missingPrograms } from "../../host/missing-programs.ts";
 import { kindOf } from "../runtime/runtime-kinds.ts";
 
 const PROGRAMS = ["buildah", "skopeo"];
@@ -9,7 +7,7 @@ const PROGRAMS = ["buildah", "skopeo"];
 export function buildRefusal(runtime: string): string | null {
   if (process.getuid?.() !== 0) return "the server does not run as root, and a build needs the user ids of a whole image.";
   if (kindOf(runtime).opaque) return "buildah does not run under gVisor.";
-  const missing = PROGRAMS.filter((name) => !PLAIN_PATH.split(":").some((folder) => existsSync(join(folder, name))));
+  const missing = missingPrograms(PROGRAMS);
   return missing.length > 0
     ? `the server has no ${missing.join(" and no ")}. An operator can install it (apt-get install ${missing.join(" ")}).`
     : null;
