@@ -56,9 +56,6 @@ function readProc(): ProcessEntry[] {
   return entries.map((name) => readStat(Number(name))).filter((entry) => entry !== undefined);
 }
 
-// When a process was started, in the kernel's own unit. undefined if there is none with this id. Ids are used again, this pair is not.
-export const startOf = (pid: number): string | undefined => readStat(pid)?.started;
-
 function readStat(pid: number): ProcessEntry | undefined {
   const line = readFileIfReadable(`/proc/${pid}/stat`);
   if (line === undefined) return undefined;

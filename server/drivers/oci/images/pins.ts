@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
-import { startOf } from "../../host/process-table.ts";
+import { readProcess } from "../../host/process-table.ts";
 
 export interface Pin {
   name: string;
@@ -20,7 +20,7 @@ export interface FetchProgress {
 }
 
 // Another process may get the same id later.
-export const ownerOf = (pid: number): string => `${pid}.${startOf(pid)}`;
+export const ownerOf = (pid: number): string => `${pid}.${readProcess(pid)?.started}`;
 
 export const isRunning = (owner: string): boolean => owner === ownerOf(Number(owner.split(".")[0]));
 
