@@ -8,12 +8,16 @@ const KILL_TIMEOUT_MS = 10_000;
 export function signalAll(entries: readonly ProcessEntry[], signal: NodeJS.Signals): void {
   for (const entry of entries) {
     // The id may have been reused since the process table was read.
-    if (readProcess(entry.pid)?.started !== entry.started) continue;
-    try {
-      process.kill(entry.pid, signal);
-    } catch {
-      // It has already ended.
-    }
+    if (readProcess(entry.pid)?.started === entry.started) signalIfRunning(entry.pid, signal);
+  }
+}
+
+// The caller makes sure that the id has not been reused.
+export function signalIfRunning(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has already ended.
   }
 }
 

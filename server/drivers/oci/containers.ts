@@ -10,6 +10,7 @@ import { dialSocketFile } from "../host/dial-socket.ts";
 import { createDiskSnapshots } from "../host/disks/disk-snapshots.ts";
 import type { NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import { createSandboxDisks } from "../host/disks/sandbox-disks.ts";
+import { signalIfRunning } from "../host/signals.ts";
 import { makeFolder } from "../../bounded-io/make-folder.ts";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { createCpuPriorities } from "./cgroups/cpu-priorities.ts";
@@ -293,12 +294,4 @@ export function createContainers(options: ContainersOptions): Containers {
       await cgroups[Symbol.asyncDispose]();
     },
   };
-}
-
-function signalIfRunning(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has already ended.
-  }
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import { signalIfRunning } from "../../host/signals.ts";
 import { readCgroupLayout, type CgroupLimits, type CgroupStats } from "./cgroup-layouts.ts";
 
 // The control groups of our sandboxes. They are read and written directly, because each call of the OCI runtime would start
@@ -136,7 +137,7 @@ export function openCgroups(prefix: string, layout = readCgroupLayout(), place: 
             cause: new Error(`processes ${left.join(", ")} survived SIGKILL for ${KILL_TIMEOUT_MS} ms`),
           });
         layout.kill(nameOf(id));
-        for (const pid of left) killIfRunning(pid);
+        for (const pid of left) signalIfRunning(pid, "SIGKILL");
         // A frozen process dies only when it is thawed.
         if (layout.frozen(nameOf(id)) !== "no") layout.thaw(nameOf(id));
         await sleep(1);
@@ -166,14 +167,6 @@ export function openCgroups(prefix: string, layout = readCgroupLayout(), place: 
     // Sandboxes outlive the server.
     async [Symbol.asyncDispose]() {},
   };
-}
-
-function killIfRunning(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has already ended.
-  }
 }
 
 // Removes the group and the groups inside it. Returns true if it no longer exists.

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import { signalIfRunning } from "../../host/signals.ts";
 import { PRIVATE_MOUNTS_DIR } from "./private-mounts.ts";
 
 // The programs that the driver runs on the host for a sandbox, besides the OCI runtime and what prepares its private mounts.
@@ -22,7 +23,7 @@ export function createOrphanedCommands(dataDir: string, runtime: string): Orphan
     async kill(id) {
       if (!exist) return;
       for (let pids = findCommands(programs, dataDir, id); pids.length > 0; pids = findCommands(programs, dataDir, id)) {
-        for (const pid of pids) killIfRunning(pid);
+        for (const pid of pids) signalIfRunning(pid, "SIGKILL");
         await sleep(2);
       }
     },
@@ -42,12 +43,4 @@ function findCommands(programs: readonly string[], dataDir: string, id = ""): nu
     .filter((name) => /^\d+$/.test(name))
     .filter(isOurs)
     .map(Number);
-}
-
-function killIfRunning(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has already ended.
-  }
 }
