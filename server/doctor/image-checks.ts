@@ -1,7 +1,7 @@
 import type { Template } from "@berth/contract";
 import type { Config } from "../config/config.ts";
 import { describeImage } from "../drivers/describe-image.ts";
-import { readImageState } from "../drivers/oci/images/image-store.ts";
+import { readImageState } from "../drivers/oci/images/image-state.ts";
 import { missingTools } from "../drivers/oci/images/image-tools.ts";
 import type { Finding } from "./finding.ts";
 

@@ -25,7 +25,7 @@ import { silentLog } from "../../../log.ts";
 import { plainRunner } from "../../host/file-runner.ts";
 import { resolveImage } from "./copy-image.ts";
 import { parseImageName } from "./image-source.ts";
-import { createPins } from "./pins.ts";
+import { createProgress } from "./image-state.ts";
 import { createImageStore, type ImageStore, type ImageStoreOptions } from "./image-store.ts";
 
 const missing = [...registryMissing, machine.command("skopeo"), machine.command("umoci"), machine.root];
@@ -249,7 +249,7 @@ describeWith(missing, "the image store", () => {
     expect(await other.ensure(name, signal())).toMatchObject({ digest, config: { env: { CUT: "1" } } });
     // A process cannot note how far it is.
     writeFileSync(join(folder, "blocked"), "");
-    expect(() => createPins(join(folder, "blocked")).setProgress(name, { percent: 1 })).not.toThrow();
+    expect(() => createProgress(join(folder, "blocked")).set(name, { percent: 1 })).not.toThrow();
   });
 
   test("a fetch that is killed leaves no process, and a server that runs removes its files", async () => {

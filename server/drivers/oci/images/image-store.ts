@@ -14,8 +14,10 @@ import { copyImage, resolveImage, type RegistryOptions } from "./copy-image.ts";
 import { tooLarge, tooManyFiles, watchFetch, type FetchLimits, type FetchWatch } from "./fetch-watch.ts";
 import { ImageRefusal, readImageConfig, type ImageConfig } from "./image-config.ts";
 import { parseImageName, type ImageSource } from "./image-source.ts";
+import { createProgress, isRunning, ownerOf, readImageState } from "./image-state.ts";
 import { missingTools } from "./image-tools.ts";
-import { createPins, folderOfDigest, isRunning, ownerOf } from "./pins.ts";
+import { readJson } from "./json-files.ts";
+import { createPins, folderOfDigest } from "./pins.ts";
 import { unpackImage } from "./unpack-image.ts";
 
 // An image that is unpacked in the data folder. All sandboxes share it, and nothing changes it.
@@ -78,6 +80,7 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
   const folder = join(dataDir, "images");
   const draftsDir = join(folder, "drafts");
   const pins = createPins(folder);
+  const progress = createProgress(folder);
   const fetches = new Map<string, Fetch>();
   const failures = new Map<string, { error: AppError; atMs: number }>();
   const closing = new AbortController();
@@ -87,10 +90,13 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
   const task = { holder: null, signal: closing.signal };
   const leftDrafts = removeLeftDrafts();
 
-  const folderOf = (digest: string) => join(folder, folderOfDigest(digest));
+  const folderOf = (digest: string) => folderOfDigest(folder, digest);
+
+  // The folders of images.
+  const listFolders = () => (existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith("sha256-")) : []);
 
   function open(digest: string): ImageRoot | undefined {
-    const config = pins.readJson<ImageConfig>(join(folderOf(digest), CONFIG_FILE));
+    const config = readJson<ImageConfig>(join(folderOf(digest), CONFIG_FILE));
     return config && { digest, root: join(folderOf(digest), "root"), config };
   }
 
@@ -108,16 +114,16 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
       .then(
         (image) => {
           failures.delete(name);
-          pins.clearProgress(name);
+          progress.clear(name);
           log.info("image.fetched", { image: name, digest: image.digest, tookMs: Math.round(performance.now() - startedMs) });
           return image;
         },
         (error: unknown) => {
-          pins.clearProgress(name);
+          progress.clear(name);
           if (closing.signal.aborted) throw error;
           const failure = describeFailure(error);
           failures.set(name, { error: failure, atMs: performance.now() });
-          pins.setProgress(name, { failed: failure.message });
+          progress.set(name, { failed: failure.message });
           log.warn("image.failed", { image: name, error: failure.message, cause: String(failure.cause) });
           throw failure;
         },
@@ -135,7 +141,7 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
     await leftDrafts;
     const draft = join(draftsDir, `${OWNER}-${randomBytes(6).toString("hex")}`);
     mkdirSync(join(draft, "work"), { recursive: true, mode: 0o700 });
-    using watch = watchFetch(draft, limits, (percent) => pins.setProgress(name, { percent, owner: OWNER }));
+    using watch = watchFetch(draft, limits, (percent) => progress.set(name, { percent, owner: OWNER }));
     onWatch(watch);
     const signal = AbortSignal.any([closing.signal, watch.signal]);
     try {
@@ -233,19 +239,20 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
       await leftDrafts;
       await removeLeftDrafts();
       const digests = readDigests();
-      const kept = new Set([...digests].map(folderOfDigest));
+      const kept = new Set([...digests].map(folderOf));
       for (const pin of pins.list()) {
         const isUsed = names.has(pin.name) || digests.has(pin.digest) || Date.now() - pin.atMs < UNUSED_MS || fetches.has(pin.name);
-        if (isUsed) kept.add(folderOfDigest(pin.digest));
+        if (isUsed) kept.add(folderOf(pin.digest));
         else pins.remove(pin.name);
       }
-      for (const name of pins.folders()) {
+      for (const name of listFolders()) {
+        const path = join(folder, name);
         // A sandbox may have begun to use it in the meantime.
-        if (kept.has(name) || [...readDigests()].some((digest) => folderOfDigest(digest) === name)) continue;
+        if (kept.has(path) || [...readDigests()].some((digest) => folderOf(digest) === path)) continue;
         // Under another name it cannot be used while it is being removed.
         const draft = join(draftsDir, `${OWNER}-${name}`);
         mkdirSync(draftsDir, { recursive: true, mode: 0o700 });
-        renameSync(join(folder, name), draft);
+        renameSync(path, draft);
         await removeFolder(draft);
         log.info("image.removed", { digest: name.replace("-", ":") });
       }
@@ -256,19 +263,6 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
       await Promise.allSettled([leftDrafts, ...[...fetches.values()].map(({ work }) => work)]);
     },
   };
-}
-
-// The state of an image as any process of this installation sees it. `own`: how much of it this process has fetched.
-export function readImageState(dataDir: string, name: string, own?: number): ImageState {
-  const pins = createPins(join(dataDir, "images"));
-  const progress = pins.progressOf(name);
-  const isFetched = progress?.percent !== undefined && isRunning(progress.owner ?? "");
-  const percent = own ?? (isFetched ? progress.percent : undefined);
-  const digest = pins.of(name)?.digest;
-  if (digest !== undefined && existsSync(join(dataDir, "images", folderOfDigest(digest))))
-    return { state: "ready", digest, ...(percent !== undefined && { percent }) };
-  if (percent !== undefined) return { state: "fetching", percent };
-  return progress?.failed === undefined ? { state: "absent" } : { state: "failed", sentence: progress.failed };
 }
 
 // Each entry at the top of an image is a mount of every sandbox, and the runtime bounds the sum of their paths.
