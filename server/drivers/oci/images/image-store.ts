@@ -239,16 +239,14 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
       await leftDrafts;
       await removeLeftDrafts();
       const digests = readDigests();
-      const kept = new Set([...digests].map(folderOf));
       for (const pin of pins.list()) {
         const isUsed = names.has(pin.name) || digests.has(pin.digest) || Date.now() - pin.atMs < UNUSED_MS || fetches.has(pin.name);
-        if (isUsed) kept.add(folderOf(pin.digest));
-        else pins.remove(pin.name);
+        if (!isUsed) pins.remove(pin.name);
       }
       for (const name of listFolders()) {
         const path = join(folder, name);
-        // A sandbox may have begun to use it in the meantime.
-        if (kept.has(path) || [...readDigests()].some((digest) => folderOf(digest) === path)) continue;
+        // Read again for each image: a removal takes a while, in which a sandbox or a name may get the next one.
+        if ([...readDigests(), ...pins.list().map(({ digest }) => digest)].some((digest) => folderOf(digest) === path)) continue;
         // Under another name it cannot be used while it is being removed.
         const draft = join(draftsDir, `${OWNER}-${name}`);
         mkdirSync(draftsDir, { recursive: true, mode: 0o700 });
