@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { registryMissing, startRegistry } from "../../../../tests/support/regist
 import { silentLog } from "../../../log.ts";
 import { plainRunner, type FileRunner } from "../../host/file-runner.ts";
 import { createImageStore } from "./image-store.ts";
+import { pathOfName } from "./pins.ts";
 
 const missing = [...registryMissing, machine.command("skopeo"), machine.command("umoci"), machine.root];
 
@@ -49,5 +50,17 @@ describeWith(missing, "the removal of unused images", () => {
     await store.collect(nothing);
     expect(images()).toHaveLength(1);
     expect(store.find(left!)).toBeDefined();
+  });
+
+  test("forgets failures after an hour, except those of templates", async () => {
+    await using store = createImageStore({ dataDir, files: plainRunner, log: silentLog });
+    const [asked, kept, recent] = ["docker-archive:asked", "docker-archive:kept", "docker-archive:recent"];
+    const hourAgo = new Date(Date.now() - 61 * 60_000);
+    for (const name of [asked, kept, recent]) {
+      await expect(store.ensure(name, signal())).rejects.toThrow("its name is not valid");
+      if (name !== recent) utimesSync(pathOfName(imagesDir(), name, "progress"), hourAgo, hourAgo);
+    }
+    await store.collect({ ...nothing, names: new Set([kept]) });
+    expect([asked, kept, recent].map((name) => store.state(name).state)).toEqual(["absent", "failed", "failed"]);
   });
 });

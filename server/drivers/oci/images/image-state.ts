@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, globSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ImageState } from "../../driver.ts";
 import { readProcess } from "../../host/process-table.ts";
@@ -44,5 +44,14 @@ export function createProgress(imagesDir: string) {
       }
     },
     clear: (name: string) => rmSync(pathOf(name), { force: true }),
+    // Removes files that have not changed for so long, except those of `names`.
+    forget(names: ReadonlySet<string>, maxAgeMs: number): void {
+      const kept = new Set([...names].map(pathOf));
+      for (const file of globSync("pins/*.progress", { cwd: imagesDir })) {
+        const path = join(imagesDir, file);
+        const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+        if (!kept.has(path) && Date.now() - changedMs > maxAgeMs) rmSync(path, { force: true });
+      }
+    },
   };
 }

@@ -238,6 +238,8 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
       // Of a command that was killed, while a server goes on.
       await leftDrafts;
       await removeLeftDrafts();
+      progress.forget(names, UNUSED_MS);
+      for (const [name, { atMs }] of failures) if (performance.now() - atMs > UNUSED_MS) failures.delete(name);
       const digests = readDigests();
       for (const pin of pins.list()) {
         const isUsed = names.has(pin.name) || digests.has(pin.digest) || Date.now() - pin.atMs < UNUSED_MS || fetches.has(pin.name);
