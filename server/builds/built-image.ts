@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Template } from "@berth/contract";
-import { BUILT_PREFIX } from "../drivers/oci/images/image-source.ts";
+import { BUILT_PREFIX } from "../drivers/oci/images/fetching/image-source.ts";
 
 // The name of an image that was built for a repository, by what it was built from.
 export const builtImageName = (digest: string): string => `${BUILT_PREFIX}${digest.slice(0, 32)}`;

@@ -2,7 +2,7 @@ import type { Template } from "@berth/contract";
 import type { Config } from "../config/config.ts";
 import { describeImage } from "../drivers/describe-image.ts";
 import { readImageState } from "../drivers/oci/images/image-state.ts";
-import { missingTools } from "../drivers/oci/images/image-tools.ts";
+import { missingTools } from "../drivers/oci/images/fetching/image-tools.ts";
 import type { Finding } from "./finding.ts";
 
 // The images of templates on this machine. Other drivers than oci leave images to their engine.

@@ -23,8 +23,8 @@ import type { TarEntry } from "../../../../tests/support/registry/tar.ts";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { silentLog } from "../../../log.ts";
 import { plainRunner } from "../../host/file-runner.ts";
-import { resolveImage } from "./copy-image.ts";
-import { parseImageName } from "./image-source.ts";
+import { resolveImage } from "./fetching/copy-image.ts";
+import { parseImageName } from "./fetching/image-source.ts";
 import { createProgress } from "./image-state.ts";
 import { createImageStore, type ImageStore, type ImageStoreOptions } from "./image-store.ts";
 

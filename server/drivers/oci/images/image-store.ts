@@ -1,24 +1,22 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, opendirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { AppError, isAppError } from "@berth/contract";
+import { AppError } from "@berth/contract";
 import { raceAbort } from "../../../bounded-io/race-abort.ts";
 import { createSemaphore } from "../../../fairness/semaphore.ts";
 import type { Log } from "../../../log.ts";
 import type { ImageState } from "../../driver.ts";
 import type { FileRunner } from "../../host/file-runner.ts";
-import { makeMountPoints } from "../filesystem/root.ts";
-import { USER } from "../users/user-ids.ts";
-import { addUser } from "./add-user.ts";
-import { copyImage, resolveImage, type RegistryOptions } from "./copy-image.ts";
-import { tooLarge, tooManyFiles, watchFetch, type FetchLimits, type FetchWatch } from "./fetch-watch.ts";
-import { ImageRefusal, readImageConfig, type ImageConfig } from "./image-config.ts";
-import { parseImageName, type ImageSource } from "./image-source.ts";
+import { resolveImage, type RegistryOptions } from "./fetching/copy-image.ts";
+import { CONFIG_FILE, createImageFetcher } from "./fetching/fetch-image.ts";
+import { watchFetch, type FetchLimits, type FetchWatch } from "./fetching/fetch-watch.ts";
+import type { ImageConfig } from "./fetching/image-config.ts";
+import { describeFailure, ImageRefusal } from "./fetching/image-refusal.ts";
+import { parseImageName, type ImageSource } from "./fetching/image-source.ts";
+import { missingTools } from "./fetching/image-tools.ts";
 import { createProgress, isRunning, ownerOf, readImageState } from "./image-state.ts";
-import { missingTools } from "./image-tools.ts";
 import { readJson } from "./json-files.ts";
 import { createPins, folderOfDigest } from "./pins.ts";
-import { unpackImage } from "./unpack-image.ts";
 
 // An image that is unpacked in the data folder. All sandboxes share it, and nothing changes it.
 export interface ImageRoot {
@@ -65,7 +63,6 @@ const TIMEOUT_MS = 60 * 60_000;
 const RETRY_MS = 30_000;
 // An image that a repository names has no user until its sandbox starts again in it.
 const UNUSED_MS = 60 * 60_000;
-const CONFIG_FILE = "image.json";
 // The process to which a draft belongs, in its name.
 const OWNER = ownerOf(process.pid);
 
@@ -85,8 +82,7 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
   const failures = new Map<string, { error: AppError; atMs: number }>();
   const closing = new AbortController();
   const limitFetches = createSemaphore({ permits: FETCHES });
-  // Layers need a whole processor to unpack, and the ids of the namespace are those of one image.
-  const limitUnpacks = createSemaphore({ permits: 1 });
+  const fetchInto = createImageFetcher({ files, registry, limits, timeoutMs });
   const task = { holder: null, signal: closing.signal };
   const leftDrafts = removeLeftDrafts();
 
@@ -148,45 +144,17 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
       const { digest, bytes } = await resolveImage(source, draft, registry, signal);
       if (bytes !== undefined) watch.expect(bytes);
       const before = open(digest);
-      if (before) pins.set(name, digest);
-      else await storeImage(name, source, digest, { draft, watch, signal });
-      return before ?? open(digest)!;
+      if (!before) await fetchInto(source, { digest, draft, watch, signal });
+      // The name comes first, so that no process takes the image for an unused one.
+      pins.set(name, digest);
+      return before ?? (await publish(draft, digest));
     } finally {
       await removeFolder(draft);
     }
   }
 
-  async function storeImage(
-    name: string,
-    source: ImageSource,
-    digest: string,
-    { draft, watch, signal }: { draft: string; watch: FetchWatch; signal: AbortSignal },
-  ): Promise<void> {
-    const fileBytes = limits.maxBytes;
-    watch.checkDisk();
-    await copyImage(source, { digest, draft }, registry, { signal, timeoutMs, fileBytes });
-    const size = await limitUnpacks({ holder: null, signal }, () => {
-      watch.unpacking();
-      return unpackImage({ draft, files, fileBytes, timeoutMs, signal });
-    });
-    watch.checkDisk();
-    if (size.bytes > limits.maxBytes) throw new ImageRefusal(tooLarge(limits.maxBytes));
-    if (size.files > limits.maxFiles) throw new ImageRefusal(tooManyFiles(limits.maxFiles));
-    const root = join(draft, "root");
-    checkTop(root);
-    const config = readImageConfig(join(draft, "work/layout"), root);
-    addUser(root, config.user?.uid ?? USER);
-    try {
-      makeMountPoints(root);
-    } catch (error) {
-      throw new ImageRefusal("a link or a file is where Berth needs a folder, such as /home/user", { cause: error });
-    }
-    writeFileSync(join(draft, CONFIG_FILE), JSON.stringify({ ...config, ...size }), { mode: 0o600 });
-    await removeFolder(join(draft, "work"));
-    // Otherwise a power cut could leave an image whose files are empty.
-    await files.run("sync", ["--file-system", root], { signal, timeoutMs });
-    // The name comes first, so that no process takes the image for an unused one.
-    pins.set(name, digest);
+  // Gives a complete draft its name.
+  async function publish(draft: string, digest: string): Promise<ImageRoot> {
     // A folder appears complete, so one that cannot be opened is damaged.
     if (existsSync(folderOf(digest)) && !open(digest)) await removeFolder(folderOf(digest));
     try {
@@ -195,6 +163,7 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
       // Another process, such as `berth template pull`, has been faster.
       if (!open(digest)) throw error;
     }
+    return open(digest)!;
   }
 
   async function removeFolder(path: string): Promise<void> {
@@ -264,36 +233,3 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
     },
   };
 }
-
-// Each entry at the top of an image is a mount of every sandbox, and the runtime bounds the sum of their paths.
-function checkTop(root: string): void {
-  using folder = opendirSync(root);
-  let entries = 0;
-  for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
-    if (++entries > MAX_TOP_ENTRIES) throw new ImageRefusal(`it has more than ${MAX_TOP_ENTRIES} files and folders at its top`);
-    if (entry.name.includes(NOT_UTF8)) throw new ImageRefusal("a file at its top has a name that is not UTF-8");
-  }
-}
-
-const MAX_TOP_ENTRIES = 256;
-// Node reads such a name with this character.
-const NOT_UTF8 = "\uFFFD";
-
-function describeFailure(error: unknown): AppError {
-  if (isAppError(error)) return error;
-  const reason = error instanceof ImageRefusal ? error.reason : reasonOfUnpack(String(error));
-  return new AppError("sandbox_failed", { message: `The image could not be used: ${reason}`, cause: error });
-}
-
-const reasonOfUnpack = (message: string): string => REASONS.find(([pattern]) => pattern.test(message))?.[1] ?? "it could not be unpacked";
-
-const REASONS: [RegExp, string][] = [
-  [/no space left|disk quota/i, "the disk of the server is full"],
-  [/file too large|file size limit/i, "it contains a file that is too large"],
-  [/sandbox_timeout|did not end within/i, "it was not fetched in time"],
-  [/unpack entry: .*: link: no such file/i, "one of its layers links to a file that the image does not have"],
-  [/chown .*invalid argument/i, "a file of it belongs to a user or group whose number is above 65535"],
-  [/unknown typeflag/i, "one of its layers has an entry that umoci does not know"],
-  [/mismatch|unexpected eof|invalid (tar )?header|gzip/i, "it is damaged"],
-  [/unknown blob mediatype|unknown media|zstd/i, "its layers are packed in a way that umoci does not know"],
-];

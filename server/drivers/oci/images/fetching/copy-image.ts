@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
-import { imageNotFetched } from "../../image-not-fetched.ts";
-import { PLAIN_PATH, run } from "../../host/run.ts";
-import { ImageRefusal } from "./image-config.ts";
+import { readFileIfReadable } from "../../../../bounded-io/read-small-file.ts";
+import { imageNotFetched } from "../../../image-not-fetched.ts";
+import { PLAIN_PATH, run } from "../../../host/run.ts";
+import { ImageRefusal } from "./image-refusal.ts";
 import type { ImageSource } from "./image-source.ts";
 
 // How registries are reached.

@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { readDiskSpace } from "../../../disk-space.ts";
-import { run } from "../../host/run.ts";
-import { ImageRefusal } from "./image-config.ts";
+import { readDiskSpace } from "../../../../disk-space.ts";
+import { run } from "../../../host/run.ts";
+import { ImageRefusal } from "./image-refusal.ts";
 
 export interface FetchLimits {
   // Of the unpacked image.

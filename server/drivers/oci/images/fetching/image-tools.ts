@@ -1,4 +1,4 @@
-import { missingPrograms } from "../../host/missing-programs.ts";
+import { missingPrograms } from "../../../host/missing-programs.ts";
 
 const TOOLS = ["skopeo", "umoci"];
 

@@ -1,9 +1,9 @@
-import type { FileRunner } from "../../host/file-runner.ts";
-import { ID_MAPPED_MOUNT } from "../../host/named-volumes/mount-mapped.ts";
-import { run } from "../../host/run.ts";
-import { FOLDERS_OF_MOUNT_POINTS } from "../filesystem/root.ts";
-import { RANGE_SIZE } from "../users/id-mappings.ts";
-import { holdMappedNamespace } from "../users/user-namespace.ts";
+import type { FileRunner } from "../../../host/file-runner.ts";
+import { ID_MAPPED_MOUNT } from "../../../host/named-volumes/mount-mapped.ts";
+import { run } from "../../../host/run.ts";
+import { FOLDERS_OF_MOUNT_POINTS } from "../../filesystem/root.ts";
+import { RANGE_SIZE } from "../../users/id-mappings.ts";
+import { holdMappedNamespace } from "../../users/user-namespace.ts";
 import { COUNT_SCRIPT, parseSize, type FolderSize } from "./fetch-watch.ts";
 import { LAYOUT_TAG } from "./copy-image.ts";
 

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { ImageRefusal } from "./image-refusal.ts";
 
 // What an image says about the processes that run in it.
 export interface ImageConfig {
@@ -91,13 +92,4 @@ function blobOf(layout: string, digest = ""): string {
   const hash = /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1];
   if (hash === undefined) throw new ImageRefusal("its description is not valid");
   return join(layout, "blobs/sha256", hash);
-}
-
-// Why an image is not used. `reason` ends a sentence.
-export class ImageRefusal extends Error {
-  readonly reason: string;
-  constructor(reason: string, options?: ErrorOptions) {
-    super(`The image is refused: ${reason}`, options);
-    this.reason = reason;
-  }
 }
