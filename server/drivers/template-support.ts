@@ -3,28 +3,28 @@ import type { Log } from "../log.ts";
 import { DEFAULT_TEMPLATE, type Templates } from "../templates.ts";
 import type { DriverName } from "./driver.ts";
 
-// What each driver makes of the fields of a template, so that none is ignored in silence. docs/templates.md shows this as a table, and a
-// test compares both.
+// How each driver treats the fields of a template, so that no field is silently ignored. docs/templates.md shows the same table, and a test
+// compares both.
 // - yes: it has the same effect as on the other drivers.
 // - refused: the server does not start with it.
-// - any other text says what happens instead. The server logs it at start.
+// - any other text describes the difference. The server logs it at start.
 export type Support = string;
 
 type Row = Record<DriverName, Support>;
 
 const everywhere: Row = { oci: "yes", docker: "yes", kubernetes: "yes", process: "yes" };
 const NO_BUILDS = "nothing is built, and the Setup terminal says so";
-const noLimit = "not limited";
-const limit: Row = { ...everywhere, process: noLimit };
+const limit: Row = { ...everywhere, process: "not limited" };
+const ociOnly: Row = { oci: "yes", docker: "refused", kubernetes: "refused", process: "refused" };
 
 export const IMAGE_FILE = "image: oci:… or docker-archive:…";
 
 // The server and the daemon apply all other fields themselves.
 export const FIELD_SUPPORT = {
-  root: { ...everywhere, docker: "refused", kubernetes: "refused", process: "refused" },
+  root: ociOnly,
   image: { ...everywhere, process: "refused" },
-  writableRoot: { ...everywhere, docker: "refused", kubernetes: "refused", process: "refused" },
-  [IMAGE_FILE]: { ...everywhere, docker: "refused", kubernetes: "refused", process: "refused" },
+  writableRoot: ociOnly,
+  [IMAGE_FILE]: ociOnly,
   allowedImages: { ...everywhere, process: "refused" },
   allowBuilds: { ...everywhere, docker: NO_BUILDS, kubernetes: NO_BUILDS, process: "refused" },
   runtime: { ...everywhere, oci: "refused", process: "refused" },
