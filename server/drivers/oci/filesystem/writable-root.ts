@@ -4,6 +4,7 @@ import { release } from "node:os";
 import { join } from "node:path";
 import { privateMountPath, type PrivateMounts } from "../runtime/private-mounts.ts";
 import { kindOf } from "../runtime/runtime-kinds.ts";
+import { asUser } from "../users/as-user.ts";
 import { makeMountPoints } from "./root.ts";
 
 // The root of a sandbox whose programs may change it: an overlay of the template's root, which stays as it is, and of a folder on the
@@ -54,10 +55,7 @@ must("move_mount", syscall(429, $mount, $empty, -100, $target, 4));
 
 // The kernel changes the disk with the rights of the process that has mounted the overlay. It has to be a user of the sandbox, because
 // others have no id on the disk. It needs these capabilities of the host, and the sandbox gets none of them.
-const CAPABILITIES = [
-  "-all",
-  ...["sys_admin", "dac_override", "dac_read_search", "fowner", "chown", "fsetid", "setfcap"].map((c) => `+${c}`),
-].join();
+const CAPABILITIES = ["sys_admin", "dac_override", "dac_read_search", "fowner", "chown", "fsetid", "setfcap"];
 
 // Another root never sees the changes of this one, and returns to its own.
 const keyOf = (name: string) => createHash("sha256").update(name).digest("hex").slice(0, 32);
@@ -73,15 +71,13 @@ export function prepareWritableRoot({ lower, name, changes, userNamespace, owner
   const layers = { lowerdir: privateMountPath(LOWER), upperdir: at("upper"), workdir: at("work") };
   // Renaming a folder of an image works only with redirect_dir. The other features would be of no use here.
   const options = { ...layers, redirect_dir: "on", index: "off", metacopy: "off", nfs_export: "off" };
-  const asRootOfSandbox = ["setpriv", "--reuid", String(owner.uid), "--regid", String(owner.gid), "--clear-groups"];
-  const capable = ["--inh-caps", CAPABILITIES, "--ambient-caps", CAPABILITIES];
   return {
     path: privateMountPath(MERGED),
     mounts: {
       mapped: { [LOWER]: mappedLower, [CHANGES]: { source: folder, mode: "rw", userNamespace } },
       mounting: [
         ["mkdir", privateMountPath(MERGED)],
-        [...asRootOfSandbox, ...capable, "perl", "-e", SCRIPT, privateMountPath(MERGED), ...Object.entries(options).flat()],
+        asUser(owner, CAPABILITIES, ["perl", "-e", SCRIPT, privateMountPath(MERGED), ...Object.entries(options).flat()]),
       ],
     },
   };

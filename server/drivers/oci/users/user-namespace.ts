@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { hold, type Held } from "../../host/run.ts";
 import { withLimits, type ProcessLimits } from "../../host/isolation/host-limits.ts";
+import { asUser } from "./as-user.ts";
 import { pairMappings, type IdMappings } from "./id-mappings.ts";
 import type { UserIds } from "./user-ids.ts";
 
@@ -12,7 +13,7 @@ export interface UserNamespace extends AsyncDisposable {
 }
 
 // Some distributions allow only users with this capability to create user namespaces. The creator loses it once inside.
-const CAPABILITIES = "-all,+sys_admin";
+const CAPABILITIES = ["sys_admin"];
 
 interface NamespaceOptions {
   mappings?: IdMappings;
@@ -39,9 +40,7 @@ export async function holdMappedNamespace(
   signal: AbortSignal,
   limits?: ProcessLimits,
 ): Promise<Held> {
-  const user = ["--reuid", `${creator}`, "--regid", `${creator}`, "--clear-groups"];
-  const capabilities = ["--inh-caps", CAPABILITIES, "--ambient-caps", CAPABILITIES];
-  const line = ["setpriv", ...user, ...capabilities, "unshare", "--user", "cat"];
+  const line = asUser({ uid: creator, gid: creator }, CAPABILITIES, ["unshare", "--user", "cat"]);
   const [command = "", ...args] = limits ? withLimits({ ...limits, openFiles: undefined }, line) : line;
   const holder = await hold(command, args, signal);
   try {
