@@ -17,27 +17,28 @@ export function createUsedImages(parents: readonly string[], images: ImageStore)
     }
   }
 
+  function write(folder: string, used: { digest: string; name: string } | undefined): void {
+    rmSync(join(folder, NAME), { force: true });
+    if (used) symlinkSync(`${used.digest} ${used.name}`, join(folder, NAME));
+  }
+
   return {
     read,
     // undefined: the sandbox has no image. Throws if the image is not here yet.
-    choose(folder: string, snapshotFolder: string | undefined, { image: own, template }: SandboxSpec): ImageRoot | undefined {
-      const name = own ?? template.image;
+    choose(folder: string, snapshotFolder: string | undefined, spec: SandboxSpec): ImageRoot | undefined {
+      const name = nameIn(spec);
       if (name === undefined) return undefined;
       const before = read(folder) ?? (snapshotFolder === undefined ? undefined : read(snapshotFolder));
       return (before?.name === name ? images.find(name, before.digest) : undefined) ?? images.require(name);
     },
-    record(folder: string, { image: own, template }: SandboxSpec, image: ImageRoot | undefined): void {
-      rmSync(join(folder, NAME), { force: true });
-      if (image) symlinkSync(`${image.digest} ${own ?? template.image ?? ""}`, join(folder, NAME));
-    },
-    copy(from: string, to: string): void {
-      const used = read(from);
-      rmSync(join(to, NAME), { force: true });
-      if (used) symlinkSync(`${used.digest} ${used.name}`, join(to, NAME));
-    },
+    record: (folder: string, spec: SandboxSpec, image: ImageRoot | undefined): void =>
+      write(folder, image && { digest: image.digest, name: nameIn(spec) ?? "" }),
+    copy: (from: string, to: string): void => write(to, read(from)),
     digests(): Set<string> {
       const folders = parents.flatMap((parent) => (existsSync(parent) ? readdirSync(parent).map((name) => join(parent, name)) : []));
       return new Set(folders.flatMap((folder) => read(folder)?.digest ?? []));
     },
   };
 }
+
+const nameIn = ({ image, template }: SandboxSpec): string | undefined => image ?? template.image;

@@ -38,7 +38,7 @@ export async function resolveImage(
 ): Promise<ResolvedImage> {
   const inspect = async (reference: string) => {
     const file = join(draft, "work/manifest.json");
-    const args = ["inspect", "--raw", ...inspectFlags(source, registry), reference];
+    const args = ["inspect", "--raw", ...connectionFlags("", source, registry), reference];
     await skopeo(args, { draft, registry, signal, timeoutMs: RESOLVE_MS, fileBytes: MANIFEST_BYTES, output: file });
     return readFileSync(file);
   };
@@ -82,7 +82,7 @@ export async function copyImage(
   const from = source.at?.(digest) ?? source.reference;
   // umoci wants packed layers, and those of an archive are not. It soon unpacks them again.
   const quickly = ["--dest-compress-level", "1"];
-  const args = ["copy", "--quiet", ...quickly, ...copyFlags(source, registry), from, `oci:work/layout:${LAYOUT_TAG}`];
+  const args = ["copy", "--quiet", ...quickly, ...connectionFlags("src-", source, registry), from, `oci:work/layout:${LAYOUT_TAG}`];
   await skopeo(args, { draft, registry, signal, timeoutMs, fileBytes });
 }
 
@@ -140,10 +140,8 @@ const proxyVariables = (): Record<string, string> =>
 
 const PROXY = /^(https?|no)_proxy$/i;
 
-const inspectFlags = ({ isLoopback }: ImageSource, registry: RegistryOptions) => connectionFlags("", isLoopback, registry);
-const copyFlags = ({ isLoopback }: ImageSource, registry: RegistryOptions) => connectionFlags("src-", isLoopback, registry);
-
-function connectionFlags(prefix: string, isLoopback: boolean, { authFile, certificatesDir }: RegistryOptions): string[] {
+// skopeo has a prefix for some options of its command `copy`, which has two peers.
+function connectionFlags(prefix: "" | "src-", { isLoopback }: ImageSource, { authFile, certificatesDir }: RegistryOptions): string[] {
   return [
     ...(authFile ? ["--authfile", authFile] : []),
     ...(certificatesDir ? [`--${prefix}cert-dir`, certificatesDir] : []),

@@ -75,7 +75,7 @@ export function watchFetch(draft: string, limits: FetchLimits, onPercent: (perce
     isCounting = true;
     const startedMs = performance.now();
     // Files come and go while it looks, and it fails on those.
-    const { output } = await run("sh", ["-c", `${COUNT_SCRIPT}`, "sh", join(draft, "root")], { timeoutMs: COUNT_TIMEOUT_MS });
+    const { output } = await run("sh", ["-c", COUNT_SCRIPT, "sh", join(draft, "root")], { timeoutMs: COUNT_TIMEOUT_MS });
     const size = parseSize(output);
     countAtMs = performance.now() + (performance.now() - startedMs) / COUNT_SHARE;
     isCounting = false;
