@@ -137,8 +137,8 @@ function mountsOf(options: BundleOptions) {
     runtimeDir,
     egress,
     control,
+    volumes = [],
   } = options;
-  const { volumes = [] } = options;
   const tmpfs = (destination: string, ...options: string[]) => ({
     destination,
     type: "tmpfs",

@@ -28,8 +28,8 @@ interface OwnMounts {
 export function findUnrestrictedMounts(mountinfo: string, { volumes = [], writable = false }: OwnMounts = {}): string[] {
   const required = (point: string) => {
     const volume = volumes.find(({ path }) => path === point);
-    if (volume?.mode === "rw" || VOLUME_PARENTS.includes(point)) return ["nosuid", "nodev"];
-    if (writable && WRITABLE.has(point)) return ["nosuid", "nodev"];
+    const isWritable = volume?.mode === "rw" || VOLUME_PARENTS.includes(point) || (writable && WRITABLE.has(point));
+    if (isWritable) return ["nosuid", "nodev"];
     if (!volume && PRIVATE_PATHS.some((path) => point === path || point.startsWith(`${path}/`))) return [];
     return point === "/" ? ["ro"] : REQUIRED_OPTIONS;
   };
