@@ -24,7 +24,7 @@ export async function restoreDisk(files: FileRunner, folder: string, source: str
 export const isRestoring = (folder: string): boolean => existsSync(markOf(folder));
 
 interface RestoredFiles {
-  paths: readonly [string, ...string[]];
+  paths: readonly string[];
   // See SandboxDisk.
   rootChanges: string;
   owner: number;
@@ -43,12 +43,15 @@ export async function giveFiles(
   const give = async (change: readonly string[], to: readonly string[]) =>
     void (await files.run("chown", ["-R", "-h", "-P", ...change, "--", ...to], { signal, timeoutMs: COPY_TIMEOUT_MS }));
   const hasChanges = existsSync(rootChanges);
-  if (keepsOwners) {
-    // Programs may have given the workspace to another user, but only if they had a writable root.
-    const { uid } = await stat(hasChanges ? rootChanges : paths[0]);
-    await give([`--from=${uid}`, `${id}`], paths);
-    await give([`--from=:${uid}`, `:${id}`], paths);
-  } else await give([`${id}:${id}`], paths);
+  if (keepsOwners)
+    for (const path of paths) {
+      // Programs may have given the workspace to another user, but only if they had a writable root. chown changes the folder itself last,
+      // so the next server finds the same user if this one dies.
+      const { uid } = await stat(hasChanges ? rootChanges : path);
+      await give([`--from=:${uid}`, `:${id}`], [path]);
+      await give([`--from=${uid}`, `${id}`], [path]);
+    }
+  else await give([`${id}:${id}`], paths);
   if (hasChanges) await chown(rootChanges, owner, owner);
   await rm(markOf(folder));
 }

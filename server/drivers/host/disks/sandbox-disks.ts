@@ -78,7 +78,7 @@ export function createSandboxDisks({ bounded, files = plainRunner }: SandboxDisk
       const mountPoint = await openDisk(folder, { bounded, diskMb: create?.diskMb ?? 0, signal });
       const at = (name: string) => join(mountPoint, name);
       const disk = { workspace: at("workspace"), home: at("home"), rootChanges: at("roots") };
-      const paths = [disk.workspace, disk.home] as const;
+      const paths = [disk.workspace, disk.home];
       if (isRestoring(folder)) await giveFiles(files, folder, { paths, rootChanges: disk.rootChanges, owner, keepsOwners }, signal);
       if (keepsOwners) prepareRootChanges(disk.rootChanges, owner);
       await prepareFolders(files, paths, owner, signal);
