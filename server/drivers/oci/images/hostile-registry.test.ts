@@ -55,7 +55,7 @@ describeWith(missing, "a hostile registry", () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   // The message for callers, or `fetched`, and the reason in the server's log.
-  async function fetchFrom(registry: Peer): Promise<{ told: string; logged: string }> {
+  async function fetchFrom(registry: Peer): Promise<{ message: string; logged: string }> {
     const dataDir = mkdtempSync(join(folder, "data-"));
     const authFile = join(dataDir, "auth.json");
     writeFileSync(authFile, JSON.stringify({ auths: { [registry.at]: { auth: AUTH } } }));
@@ -64,16 +64,16 @@ describeWith(missing, "a hostile registry", () => {
     const log = { ...silentLog, warn: (event: string, fields?: object) => (logged += `${event} ${JSON.stringify(fields)}\n`) };
     await using store = createImageStore({ dataDir, files: plainRunner, log, registry: { authFile } });
     const name = `${registry.at}/box:latest`;
-    const told = await store.ensure(name, AbortSignal.timeout(30_000)).then(
+    const message = await store.ensure(name, AbortSignal.timeout(30_000)).then(
       () => "fetched",
       (error: Error) => error.message,
     );
     expect(readdirSync(join(dataDir, "images/drafts"))).toEqual([]);
-    if (told !== "fetched") expect(store.state(name)).toEqual({ state: "failed", sentence: told });
-    return { told, logged };
+    if (message !== "fetched") expect(store.state(name)).toEqual({ state: "failed", sentence: message });
+    return { message, logged };
   }
 
-  test("that repeats the password it was sent does not bring it into the log", async () => {
+  test("that repeats our password does not get it into the log", async () => {
     await using registry = await startPeer("127.0.0.1", (request, response) => {
       const { authorization } = request.headers;
       if (!authorization) response.setHeader("www-authenticate", 'Basic realm="x"');
@@ -81,14 +81,14 @@ describeWith(missing, "a hostile registry", () => {
       const message = `no access with ${authorization}, that is ${plain}, see https://host/blob?signature=abc`;
       response.writeHead(401).end(JSON.stringify({ errors: [{ code: "DENIED", message }] }));
     });
-    const { told, logged } = await fetchFrom(registry);
-    expect(told).toBe("The image could not be fetched: its registry does not have it, or does not give it to this server");
+    const { message, logged } = await fetchFrom(registry);
+    expect(message).toBe("The image could not be fetched: its registry does not have it, or does not give it to this server");
     expect(registry.seen.at(-1)!.authorization).toBe(`Basic ${AUTH}`);
     expect(logged).toContain("no access with Basic ***, that is ***");
     for (const secret of [PASSWORD, AUTH, "signature=abc"]) expect(logged).not.toContain(secret);
   });
 
-  test("that redirects sends no password to the other host, which gets nothing of its answer to anyone", async () => {
+  test("cannot redirect our password to another host, and does not bring the answer of that host into an error or the log", async () => {
     await using other = await startPeer("127.0.0.2", (_, response) => void response.writeHead(200).end("internal data"));
     await using registry = await startPeer("127.0.0.1", (request, response) => {
       if (!request.headers.authorization) response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end("{}");
@@ -96,22 +96,22 @@ describeWith(missing, "a hostile registry", () => {
       else if (request.url!.includes("/manifests/")) answerManifest(response, image);
       else response.writeHead(307, { location: `http://${other.at}/latest/meta-data` }).end();
     });
-    const { told, logged } = await fetchFrom(registry);
-    expect(told).toMatch(/^The image could not be fetched/);
+    const { message, logged } = await fetchFrom(registry);
+    expect(message).toMatch(/^The image could not be fetched/);
     expect(other.seen).toContainEqual({ path: "/latest/meta-data", authorization: undefined });
     expect(other.seen.every(({ authorization }) => authorization === undefined)).toBe(true);
-    expect(told + logged).not.toContain("internal data");
+    expect(message + logged).not.toContain("internal data");
   });
 
   test.each(["<html>", "null", "[]", '{"layers":[null,{"size":-1}],"manifests":[null,{"platform":null}]}'])(
-    "that answers with %s instead of a manifest is a sentence",
+    "that answers with %s instead of a manifest causes an error with a sentence",
     async (text) => {
       await using registry = await startPeer("127.0.0.1", (request, response) => {
         if (request.url === "/v2/") response.end("{}");
         else response.setHeader("content-type", image.mediaType).end(text);
       });
-      const { told } = await fetchFrom(registry);
-      expect(told).toMatch(/^The image could not be (used: its registry answers with something that is no image|fetched)/);
+      const { message } = await fetchFrom(registry);
+      expect(message).toMatch(/^The image could not be (used: its registry answers with something other than an image|fetched)/);
     },
   );
 });

@@ -106,7 +106,7 @@ describeWith(missing, "the image store", () => {
     expect(statSync(join(stored.root, "srv/data"))).toMatchObject({ uid: 33, gid: 34 });
   });
 
-  test("an image that is refused says why, and its users and variables are read as engines read them", async () => {
+  test("a refused image names the reason, and users and variables are read as engines read them", async () => {
     const passwd = makeLayer([{ path: "etc/passwd", content: "app:x:33:34::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n" }]);
     let at = 0;
     const add = (image: Image) => registry.add(`configured${at++}`, image);
@@ -130,7 +130,7 @@ describeWith(missing, "the image store", () => {
       [busyboxImage({ User: "app" }, [makeLayer(link("etc/passwd"))]), 'it runs as the user "app", who is not in it'],
       [
         busyboxImage({}, [makeLayer([{ path: "big", uid: 65_536 }])]),
-        "a file of it belongs to a user or group whose number is above 65535",
+        "one of its files belongs to a user or group whose number is above 65535",
       ],
       [busyboxImage({}, [makeLayer(link("workspace"))]), "a link or a file is where Berth needs a folder, such as /home/user"],
       [busyboxImage({}, [makeLayer([{ path: "home/user" }])]), "a link or a file is where Berth needs a folder, such as /home/user"],
@@ -208,7 +208,7 @@ describeWith(missing, "the image store", () => {
     expect(drafts()).toEqual([]);
   });
 
-  test("a full disk, a registry that stalls and one without a password are refusals too", async () => {
+  test("a full disk, a stalled registry and a missing password are reported", async () => {
     const name = await registry.add("small", busyboxImage());
     const dataDir = join(folder, "full");
     mkdirSync(dataDir);
@@ -237,7 +237,7 @@ describeWith(missing, "the image store", () => {
     silent.close();
   });
 
-  test("files that a power cut or a full disk has left empty are as good as none", async () => {
+  test("files that a power cut or a full disk has left empty count as missing", async () => {
     const name = await registry.add("cut", busyboxImage({ Env: ["CUT=1"] }));
     const { digest } = await store.ensure(name, signal());
     const pins = join(folder, "data/images/pins");

@@ -29,15 +29,15 @@ export interface ImageRoot {
 // The images of this installation's sandboxes, by the names that templates and repositories have for them. A name is resolved to a
 // digest once, and again only by `pull`.
 export interface ImageStore extends AsyncDisposable {
-  // The image, if it is here. `digest` is another one than the name stands for now.
+  // Returns the image if it is stored. `digest` selects another version than the one that the name stands for now.
   find(name: string, digest?: string): ImageRoot | undefined;
-  // The image, or the error for a caller that does not wait. If it is not here, begins to fetch it.
+  // Returns the image. If it is not stored, begins to fetch it and throws the error for a caller that does not wait.
   require(name: string): ImageRoot;
   // Fetches the image if it is not here. An abort ends only the wait of this caller, because others need the image too.
   ensure(name: string, signal: AbortSignal): Promise<ImageRoot>;
   // Asks the registry again, and fetches the image if it has another digest.
   pull(name: string, signal: AbortSignal): Promise<ImageRoot>;
-  // Stores the image in a file (docker-archive) by a name of the caller's choice.
+  // Stores the image in a file (docker-archive) under a name that the caller chooses.
   importArchive(path: string, name: string, signal: AbortSignal): Promise<ImageRoot>;
   state(name: string): ImageState;
   // Begins to fetch the image, without waiting for it.
@@ -61,9 +61,9 @@ const FETCHES = 2;
 const TIMEOUT_MS = 60 * 60_000;
 // After a failure, the next create after this time tries again.
 const RETRY_MS = 30_000;
-// An image that a repository names has no user until its sandbox starts again in it.
+// An image that a repository names is unused until its sandbox starts again in it.
 const UNUSED_MS = 60 * 60_000;
-// The process to which a draft belongs, in its name.
+// The name of a draft starts with the process that owns it.
 const OWNER = ownerOf(process.pid);
 
 interface Fetch {
@@ -170,7 +170,7 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
     if (existsSync(path)) await files.run("rm", ["-rf", "--one-file-system", "--", path], { timeoutMs });
   }
 
-  // What processes that have ended have left.
+  // Removes the drafts of processes that have ended.
   async function removeLeftDrafts(): Promise<void> {
     for (const name of existsSync(draftsDir) ? readdirSync(draftsDir) : []) {
       if (isRunning(name.split("-")[0]!)) continue;
@@ -186,7 +186,7 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
     const failure = failures.get(name);
     const isRecent = failure !== undefined && performance.now() - failure.atMs < RETRY_MS;
     const percent = isRecent && !fetches.has(name) ? 0 : begin(name).percent();
-    // Another attempt says that the image is being fetched only when something has arrived.
+    // As long as a new attempt has received nothing, callers get the error of the last one.
     if (failure && percent === 0) throw failure.error;
     const message = `The image ${name} is being fetched (${percent}%); try again in a moment`;
     throw new AppError("image_fetching", { message, details: [{ field: "image", message: `${percent}%` }] });
@@ -204,7 +204,7 @@ export function createImageStore(options: ImageStoreOptions): ImageStore {
     begin: (name) => void begin(name),
 
     async collect({ names, digests: readDigests }) {
-      // Of a command that was killed, while a server goes on.
+      // A command such as `berth template pull` may have been killed while this server runs.
       await leftDrafts;
       await removeLeftDrafts();
       progress.forget(names, UNUSED_MS);

@@ -7,9 +7,9 @@ import type { ImageRoot } from "./image-store.ts";
 
 const pointOf = (folder: string) => join(folder, "image-root");
 
-// Shows the files of an image with the ids of the sandbox in `folder`: those of the image's root and of its user belong to the sandbox's
-// root and user, and all others to nobody. Returns where. Without root, or if the kernel cannot do this here, the files of other
-// users than the server's belong to nobody.
+// Mounts the files of an image with the ids of the sandbox in `folder`, and returns the path. Files of the image's root and of its user
+// belong to the sandbox's root and user, and all others to the user nobody. For a server without root, or if the kernel cannot do this
+// here, only the files of the server's own user have an owner in the sandbox. All others belong to the user nobody.
 export async function mountImage(folder: string, { root }: ImageRoot, userNamespace: UserNamespace | undefined): Promise<string> {
   if (!userNamespace || userNamespace.enter) return root;
   // An earlier start may have mounted another image.

@@ -14,7 +14,7 @@ export interface UpkeepOptions {
 }
 
 export interface Upkeep extends AsyncDisposable {
-  // For a sandbox that is gone. `digest` is that of its image.
+  // To be called after a destroy, with the digest of the sandbox's image.
   released(digest: string): void;
 }
 

@@ -7,7 +7,7 @@ import { PLAIN_PATH, run } from "../../../host/run.ts";
 import { ImageRefusal } from "./image-refusal.ts";
 import type { ImageSource } from "./image-source.ts";
 
-// How registries are reached.
+// How to reach registries.
 export interface RegistryOptions {
   // A file with credentials, as `docker login` and `skopeo login` write it.
   authFile?: string | null;
@@ -18,7 +18,7 @@ export interface RegistryOptions {
 export interface ResolvedImage {
   // Of the manifest, or of the index of several platforms.
   digest: string;
-  // How much there is to fetch, if the source says it.
+  // The size of the download, if the source states it.
   bytes?: number;
 }
 
@@ -62,7 +62,7 @@ function parseManifest(bytes: Buffer): Manifest {
     const { layers, manifests } = JSON.parse(bytes.toString()) as Record<string, unknown>;
     return { ...(Array.isArray(layers) && { layers }), ...(Array.isArray(manifests) && { manifests }) };
   } catch (cause) {
-    throw new ImageRefusal("its registry answers with something that is no image", { cause });
+    throw new ImageRefusal("its registry answers with something other than an image", { cause });
   }
 }
 
@@ -80,7 +80,7 @@ export async function copyImage(
   { signal, timeoutMs, fileBytes }: { signal: AbortSignal; timeoutMs: number; fileBytes: number },
 ): Promise<void> {
   const from = source.at?.(digest) ?? source.reference;
-  // umoci wants packed layers, and those of an archive are not. It soon unpacks them again.
+  // umoci needs compressed layers, and those of an archive are not. Fast compression is enough: they are unpacked right away.
   const quickly = ["--dest-compress-level", "1"];
   const args = ["copy", "--quiet", ...quickly, ...connectionFlags("src-", source, registry), from, `oci:work/layout:${LAYOUT_TAG}`];
   await skopeo(args, { draft, registry, signal, timeoutMs, fileBytes });
@@ -91,9 +91,9 @@ interface SkopeoOptions {
   registry: RegistryOptions;
   signal: AbortSignal;
   timeoutMs: number;
-  // The most that one file may have.
+  // The maximum size of one file.
   fileBytes: number;
-  // Where its output goes.
+  // The file for its output. Absent: the output is discarded.
   output?: string;
 }
 
@@ -108,14 +108,14 @@ async function skopeo(args: readonly string[], { draft, registry, signal, timeou
   if (code !== 0) throw imageNotFetched(`skopeo ended with ${code ?? "a signal"}: ${withoutCredentials(said, registry).slice(-1000)}`);
 }
 
-// The output of skopeo quotes the registry, which is not trusted: it may repeat the password that it was sent. An address may
-// have a signature with which anyone can read what it leads to.
+// The output of skopeo quotes the registry, which is not trusted: it may repeat the password that it was sent. The query
+// of a URL may have a signature that gives access to the file.
 function withoutCredentials(text: string, { authFile }: RegistryOptions): string {
   const secrets = authFile ? secretsIn(readFileIfReadable(authFile) ?? "") : [];
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, "***"), text).replaceAll(/(https?:\/\/[^\s"?]*)\?[^\s"\\]*/g, "$1?***");
 }
 
-// Shorter ones are in every text.
+// Shorter strings occur in any text.
 const MIN_SECRET = 4;
 
 // The passwords of a file with credentials, in the forms in which they are sent.

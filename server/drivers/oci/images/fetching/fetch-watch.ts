@@ -19,11 +19,11 @@ export interface FetchWatch extends Disposable {
   readonly signal: AbortSignal;
   // 0 to 99.
   percent(): number;
-  // How much there is to fetch, once it is known.
+  // Sets the size of the download, once it is known.
   expect(bytes: number): void;
-  // From now on the image is unpacked.
+  // To be called when the download is complete and the image is being unpacked.
   unpacking(): void;
-  // Throws if the disk lacks space. A small image is there before the watch looks for the first time.
+  // Throws if the disk lacks space. For small images, which are complete before the first tick.
   checkDisk(): void;
 }
 
@@ -35,8 +35,8 @@ export interface FolderSize {
 const TICK_MS = 200;
 // Counting takes at most this share of the time.
 const COUNT_SHARE = 0.1;
-// The share of a fetch that is over when everything is here. Unpacking needs about as long, and layers are about two fifths as large
-// packed as unpacked.
+// The progress when the download is complete. Unpacking takes about as long. Compressed layers have about two fifths of their unpacked
+// size.
 const COPIED_PERCENT = 60;
 const UNPACKED_RATIO = 2.5;
 
@@ -74,7 +74,7 @@ export function watchFetch(draft: string, limits: FetchLimits, onPercent: (perce
     if (isCounting || performance.now() < countAtMs) return;
     isCounting = true;
     const startedMs = performance.now();
-    // Files come and go while it looks, and it fails on those.
+    // `find` fails on files that disappear meanwhile, so its exit code does not count.
     const { output } = await run("sh", ["-c", COUNT_SCRIPT, "sh", join(draft, "root")], { timeoutMs: COUNT_TIMEOUT_MS });
     const size = parseSize(output);
     countAtMs = performance.now() + (performance.now() - startedMs) / COUNT_SHARE;
@@ -128,7 +128,7 @@ export function parseSize(output: string): FolderSize | undefined {
   return counted ? { files: Number(counted[1]), bytes: Number(counted[2]) * 1024 } : undefined;
 }
 
-// A layout has few files.
+// Synchronous, because a layout has few files.
 function bytesIn(folder: string): number {
   let bytes = 0;
   for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, rea
 import { join } from "node:path";
 import { ImageRefusal } from "./image-refusal.ts";
 
-// What an image says about the processes that run in it.
+// The settings of an image for the processes that run in it.
 export interface ImageConfig {
   env: Record<string, string>;
   workingDir?: string;
@@ -38,7 +38,7 @@ function envOf(entries: readonly string[]): Record<string, string> {
     const at = entry.indexOf("=");
     return at === -1 ? [] : [[entry.slice(0, at), entry.slice(at + 1)] as const];
   });
-  // Names that shells do not know, and those of our own.
+  // Drops names that shells do not accept, and those of our own variables.
   return Object.fromEntries(pairs.filter(([name, value]) => NAME.test(name) && !name.startsWith("BERTH_") && !value.includes("\0")));
 }
 
@@ -64,7 +64,7 @@ export const findEntry = (text: string, key: string): string[] | undefined =>
     .map((line) => line.split(":"))
     .find(([name, , id]) => name === key || (/^\d+$/.test(key) && id === key));
 
-// A file of an image, which is not trusted: it may be a link to a file of the host. Empty if there is no such file.
+// Reads a file of an image, which is not trusted: it may be a link to a file of the host. Returns "" if there is no such file.
 export function readInside(root: string, path: string): string {
   const folders = path.split("/").slice(0, -1);
   for (const [i] of folders.entries())

@@ -23,8 +23,8 @@ const REASONS: [RegExp, string][] = [
   [/file too large|file size limit/i, "it contains a file that is too large"],
   [/sandbox_timeout|did not end within/i, "it was not fetched in time"],
   [/unpack entry: .*: link: no such file/i, "one of its layers links to a file that the image does not have"],
-  [/chown .*invalid argument/i, "a file of it belongs to a user or group whose number is above 65535"],
+  [/chown .*invalid argument/i, "one of its files belongs to a user or group whose number is above 65535"],
   [/unknown typeflag/i, "one of its layers has an entry that umoci does not know"],
   [/mismatch|unexpected eof|invalid (tar )?header|gzip/i, "it is damaged"],
-  [/unknown blob mediatype|unknown media|zstd/i, "its layers are packed in a way that umoci does not know"],
+  [/unknown blob mediatype|unknown media|zstd/i, "its layers are compressed in a format that umoci does not support"],
 ];

@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
 import { AppError } from "@berth/contract";
 
-// Where an image comes from.
+// The source of an image.
 export interface ImageSource {
   // For skopeo, such as `docker://node:24`.
   reference: string;

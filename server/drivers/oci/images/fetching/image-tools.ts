@@ -2,7 +2,7 @@ import { missingPrograms } from "../../../host/missing-programs.ts";
 
 const TOOLS = ["skopeo", "umoci"];
 
-// Names what the server needs to fetch images and this machine lacks, as the end of a sentence.
+// Names the missing programs that fetch images, as the end of a sentence. undefined: none is missing.
 export function missingTools(): string | undefined {
   const missing = missingPrograms(TOOLS);
   if (missing.length === 0) return undefined;

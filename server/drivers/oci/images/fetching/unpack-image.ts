@@ -11,7 +11,7 @@ export interface UnpackOptions {
   // A folder that contains `work/layout`, and in which `root` is made.
   draft: string;
   files: FileRunner;
-  // The most that one file of the image may have.
+  // The maximum size of one file of the image.
   fileBytes: number;
   timeoutMs: number;
   signal: AbortSignal;
@@ -23,9 +23,9 @@ const FIRST_ID = 0x6ffe0000;
 const MAPPED = [{ containerID: 0, hostID: FIRST_ID, size: RANGE_SIZE }];
 const MOUNT_POINT = "/mnt";
 
-// Programs that unpack layers, which may be hostile: in a user namespace without any rights on the host, and without a network. The
-// layers see the ids of the image, and so does the disk: an id-mapped mount turns the namespace's ids into those. Where the kernel has
-// no such mounts for this file system, the files keep the namespace's ids, and sandboxes see them as those of nobody either way.
+// Unpacks layers, which may be hostile, in a user namespace without any rights on the host, and without a network. Files have the ids of
+// the image, also on disk: an id-mapped mount turns the namespace's ids into those. Where the kernel has no such mounts for this file
+// system, files keep the namespace's ids. In sandboxes they then belong to the user nobody.
 const ISOLATED = `set -e
 mount -t tmpfs -o mode=755,size=64k tmpfs ${MOUNT_POINT}
 mkdir ${MOUNT_POINT}/draft
@@ -36,9 +36,8 @@ fi
 namespace=$1; limit=$4; unpack=$5
 exec nsenter "--user=/proc/$namespace/ns/user" --setuid 0 --setgid 0 -- setpriv --pdeathsig KILL prlimit "--fsize=$limit" sh -c "$unpack" sh ${MOUNT_POINT}/draft`;
 
-// No process of a sandbox could use set-uid programs, and the server's own users must not. Devices and pipes are of no use in an image.
-// Everyone may enter the folders on the way to mount points: the user of the sandbox, and the server, who is nobody to a file of another
-// user of the image.
+// Set-uid programs have no effect in a sandbox, and users of the host must not run them. Devices and pipes are of no use in an image.
+// The sandbox's user and the server have to enter the folders on the way to mount points, whichever user of the image owns them.
 const unpackScript = (flags = "") => `set -e
 cd "$1"
 umoci raw unpack ${flags} --image "work/layout:${LAYOUT_TAG}" root
@@ -63,7 +62,7 @@ export async function unpackImage({ draft, files, fileBytes, timeoutMs, signal }
     return parseOutcome(code, output);
   }
   const script = ["prlimit", `--fsize=${fileBytes}`, "sh", "-c", unpackScript(files.direct ? "--rootless" : ""), "sh", draft];
-  // Without ids of its own, the files of an image belong to the server's user.
+  // If the server has no sub-ids, the files of an image belong to its user.
   return parseOutcome(
     0,
     await files.run("setpriv", [...ENDS_WITH_SERVER, ...(files.direct ? ["--map-root-user"] : []), ...script], { signal, timeoutMs }),
