@@ -45,8 +45,8 @@ export interface Driver extends AsyncDisposable {
   // for that, and if it fails, `list` reports the sandbox.
   destroy(id: SandboxId, signal: AbortSignal): Promise<void>;
 
-  // Whether the engine has given room to a sandbox whose `create` has not ended; `none` if it has none and waits for it, null if it has not
-  // decided yet. Absent if the engine refuses a sandbox without room at once, so that none waits for it.
+  // Whether a sandbox whose `create` has not ended has room: `given`, or `none` while it waits for room. null if the engine has not decided
+  // yet. Absent if the engine refuses a sandbox without room at once.
   roomOf?(id: SandboxId): "given" | "none" | null;
 
   // Whether any sandbox waits for room, also one of another server. Present with `roomOf`.
@@ -116,7 +116,7 @@ export interface DriverImages {
   // Whether sandboxes can start in the image. Cheap. Absent if only the engine knows.
   stateOf?(image: string): ImageState;
 
-  // Stores the image of a file (docker-archive) by a name of the caller's choice. Absent if the driver has no store of its own.
+  // Stores the image in a file (docker-archive) under a name that the caller chooses. Absent if the driver has no store of its own.
   importArchive?(path: string, name: string, signal: AbortSignal): Promise<void>;
 }
 

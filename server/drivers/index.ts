@@ -70,7 +70,7 @@ export async function openDriver(config: DriverConfig, log: Log, creation?: Crea
   throw new Error(refusals.join("\n"));
 }
 
-// A wish of a template that the driver cannot grant on this machine. template-support.ts has those that it never grants.
+// Finds a template that the driver cannot apply on this machine. template-support.ts has the fields that it cannot apply on any.
 function findRefusal({ name, traits }: Driver, templates: Templates): string | undefined {
   const template = [...templates.values()].find(({ writableRoot }) => writableRoot);
   if (name !== "oci" || !template || traits.writableRoots) return undefined;

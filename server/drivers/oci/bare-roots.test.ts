@@ -56,7 +56,7 @@ describeWith(needs, "a root without glibc", () => {
 
   test("and without a shell runs programs, and says what is missing", async () => {
     const distroless = await create("distroless", distrolessImage());
-    // What the pool does with a sandbox that waits for its session.
+    // The pool does this with a sandbox that waits for its session.
     await sandboxes.links.prepare(distroless.id, { env: {}, agent: null, autoStartAgent: false });
     expect(await run(distroless, ["/usr/bin/date", "-d", "@0", "+%Y"])).toBe("1970\n");
     for (const [path, body] of [

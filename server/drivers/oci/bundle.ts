@@ -19,7 +19,7 @@ export interface BundleOptions {
   rootSource?: { path: string; entries: readonly string[] } | undefined;
   // Whether the sandbox has the host's programs.
   hasHostPrograms: boolean;
-  // The root is complete, and belongs to the sandbox alone, whose programs may change it.
+  // The root is complete and belongs to this sandbox alone. Its programs may change it.
   writable?: boolean;
   // Folders of the host that are mounted into the sandbox.
   workspace: string;
@@ -43,10 +43,10 @@ export interface BundleOptions {
   args: readonly string[];
 }
 
-// Package managers need these capabilities to give files to other users and to become them. The sandbox has them only over its own users,
-// who own nothing else on the host.
+// Package managers need these capabilities to change the owner of files and to switch users. They apply only to the sandbox's own users,
+// which own nothing outside the sandbox.
 const OF_ROOT = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETFCAP", "SETGID", "SETUID"].map((name) => `CAP_${name}`);
-// buildah also needs these, over the sandbox's own mounts. The programs of a build do not have the first two.
+// buildah also needs these, over the sandbox's own mounts. The programs of a build have neither SYS_ADMIN nor SETPCAP.
 const OF_BUILDS = [...OF_ROOT, ...["SYS_ADMIN", "SETPCAP", "SYS_CHROOT"].map((name) => `CAP_${name}`)];
 
 const MiB = 1024 * 1024;
@@ -158,8 +158,8 @@ function mountsOf(options: BundleOptions) {
   // The runtime creates the mount points below these folders, and it must not do that in the root that sandboxes share.
   const volumeParents = VOLUME_PARENTS.filter((parent) => volumes.some(({ path }) => path.startsWith(`${parent}/`)));
   return [
-    // A folder in which something is mounted could be renamed. A mount point cannot, so programs find all mount points at every start
-    // as they were, and the path to the daemon's socket never leads elsewhere.
+    // Programs can rename a folder that contains mount points, but not a mount point. So every start finds all mount points in their
+    // place, and the path to the daemon's socket never leads elsewhere.
     ...(writable ? [tmpfs("/run", "mode=755", "size=64m", "nr_inodes=16k")] : []),
     ...(writable ? KEPT_FOLDERS.filter((path) => !volumeParents.includes(path)).map((path) => bind(path, join(root, path))) : []),
     ...(rootSource?.entries ?? []).map((name) => bind(`/${name}`, join(rootSource!.path, name), "ro")),

@@ -147,13 +147,13 @@ export async function launchContainer(
       signal,
     );
   } finally {
-    // The container has its own mounts of the image by now. On the host, a backup would read the image once for each sandbox.
+    // By now the container has its own mount of the image. If the host kept one for each sandbox, a backup would read the image that often.
     await Promise.all([bypasses, unmountImage(folder)]);
   }
   if (diskWriteLimitMib > 0) for (const device of devices) cgroups.limitWrites(id, device, diskWriteLimitMib * 1024 * 1024);
 }
 
-// Without ids of its own, the sandbox's user has the only number that there is.
+// A sandbox without ids of its own has only the user 0.
 function ordinaryUser(privileges: Privileges, image: ImageRoot | undefined): InsideUser {
   const uid = privileges.user === 0 ? 0 : (image?.config.user?.uid ?? privileges.user);
   return { uid, gid: uid };
@@ -175,13 +175,13 @@ function rootOf(source: string | undefined, kind: RuntimeKind, { rootsDir, user 
 
 type Lower = Pick<WritableRoot, "lower" | "name">;
 
-// The changes of an image belong to its digest, whatever its name is.
+// The changes are kept by the digest of an image, whatever name it has.
 function lowerOf({ root }: Template, image: ImageRoot | undefined): Lower | undefined {
   if (image) return { lower: image.root, name: image.digest };
   return root === undefined ? undefined : { lower: root, name: root };
 }
 
-// Workspace and home show files of all users of the sandbox, which the disk has with other ids.
+// The files in workspace and home belong to all users of the sandbox, and have other ids on disk.
 function writableRoot(lower: Lower | undefined, disk: SandboxDisk, { programs, disk: ofDisk, owner }: WritableRootUsers): LaunchRoot {
   if (lower === undefined) throw new AppError("sandbox_failed", { cause: new Error("a writable root needs a root or an image") });
   const { path, mounts } = prepareWritableRoot({ ...lower, changes: disk.rootChanges, userNamespace: programs, owner });

@@ -95,7 +95,7 @@ function describeLimits(delegated: DelegatedGroup | undefined): string {
   return `${limited} by a control group of systemd, ${delegated.limitsCpu ? "" : "processor time has no limit, "}disk is watched`;
 }
 
-// The user's own systemd gives a control group to whoever asks.
+// Users can get a control group from their own systemd.
 const groupHint = (): string =>
   existsSync(`/run/user/${process.getuid?.()}/systemd/private`)
     ? " The kernel limits all but the disk if the server is started with `systemd-run --user --scope -p Delegate=yes`."

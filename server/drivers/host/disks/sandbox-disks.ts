@@ -46,8 +46,8 @@ export interface OpenOptions {
 export interface SandboxDisk {
   workspace: string;
   home: string;
-  // For what programs change in writable roots. Does not exist if the sandbox never had one, or if the disk is full. Programs cannot
-  // reach it, and it belongs to the sandbox's user, so that a copy of the disk says whose files are the user's.
+  // For the changes of programs to writable roots. Does not exist if the sandbox never had such a root, or if the disk is full. Programs
+  // cannot reach it. It belongs to the sandbox's user, so that a copy of the disk tells which files are the user's.
   rootChanges: string;
 }
 

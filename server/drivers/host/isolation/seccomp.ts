@@ -24,7 +24,7 @@ const DENIED = [
   "socketcall",
 ].flatMap((names) => names.split(" "));
 
-// Sandboxes that build images need these, which their capabilities limit to the sandbox. The new kinds of mount calls stay denied.
+// Sandboxes that build images need these, which their capabilities limit to the sandbox. The newer mount calls stay denied.
 const MOUNTS = new Set(["mount", "umount2", "chroot", "unshare"]);
 
 // Denied with ENOSYS, as on a kernel that lacks them, so that programs use their fallback.

@@ -48,8 +48,8 @@ const PERMANENT_REASONS = new Set(["CreateContainerConfigError", "CreateContaine
 
 const IMAGE_REASONS = new Set(["ImagePullBackOff", "InvalidImageName"]);
 
-// The kubelet tries to pull again after ErrImagePull, and says ImagePullBackOff only after half a minute. What the registry does not have, it
-// will not have then.
+// The kubelet tries to pull again after ErrImagePull, and says ImagePullBackOff only after half a minute. An image that the
+// registry does not have will still be missing then.
 const isAbsentImage = ({ reason, message }: V1ContainerStateWaiting) =>
   reason === "ErrImagePull" && /: not found\b|manifest unknown|name unknown|repository does not exist|code = NotFound/i.test(message ?? "");
 

@@ -43,7 +43,7 @@ export function createScaleUps({ cluster, namespace }: EventDeps): ScaleUps {
 export interface Scheduling {
   // Whether the cluster is full, to be called repeatedly while a pod starts. While an autoscaler adds a node for the pod, it is not.
   isFull(pod: V1Pod | null): Promise<boolean>;
-  // In how many milliseconds that is to be decided. Infinity: not at a known time.
+  // The milliseconds until `isFull` can change because the wait for a node ends. Infinity: no such wait goes on.
   dueInMs(): number;
 }
 

@@ -61,10 +61,10 @@ export interface ControlGroups extends Cgroups {
 }
 
 export interface CgroupPlace {
-  // The group in which those of new sandboxes are.
+  // The parent of the groups of new sandboxes.
   parent?: string;
   limitsCpu?: boolean;
-  // Where a sandbox has its group, if an earlier server may have created it elsewhere.
+  // The path of a sandbox's group, if an earlier server may have created it elsewhere.
   recorded?(id: string): string | undefined;
 }
 
@@ -74,8 +74,8 @@ const KILL_TIMEOUT_MS = 10_000;
 // The prefix of the names of an installation's groups, derived from the real path of its data folder.
 export const cgroupPrefix = (dataDir: string): string => `berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`;
 
-// `prefix` distinguishes the groups of this installation from those of others. Those of root have no common parent group, which would
-// have to be removed with the last sandbox.
+// `prefix` distinguishes the groups of this installation from those of others. The groups of root have no parent of their own, which
+// would have to be removed with the last sandbox.
 export function openCgroups(prefix: string, layout = readCgroupLayout(), place: CgroupPlace = {}): ControlGroups {
   const { parent = "/", limitsCpu = true, recorded = () => undefined } = place;
   const newNameOf = (id: string) => join(parent, `${prefix}-${id}`);

@@ -23,13 +23,13 @@ export interface DelegatedGroupOptions {
   isDelegated?(path: string): Promise<boolean>;
 }
 
-// A group with limits cannot have processes itself, so those of the server are in this one.
+// A group that limits its children cannot contain processes itself, so those of the server move to this child.
 const OWN = "berth-server";
 const MOVE_ATTEMPTS = 100;
 const SHOW_TIMEOUT_MS = 15_000;
 let ofThisProcess: Promise<FoundGroup> | undefined;
 
-// The first answer stays: what the driver does must be what its probe has said, also if systemd answers late.
+// Caches the first answer: the driver must do what its probe has reported, even if systemd answers late.
 export const delegatedGroup = (): Promise<FoundGroup> => (ofThisProcess ??= claimDelegatedGroup());
 
 // Takes over the group of the unit in which this process runs, if systemd has delegated it: all its processes move to a group inside it.

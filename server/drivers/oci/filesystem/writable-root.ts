@@ -14,7 +14,7 @@ import { makeMountPoints } from "./root.ts";
 export interface WritableRoot {
   // The root that stays as it is.
   lower: string;
-  // Tells it from other roots of the same sandbox.
+  // Distinguishes it from other roots of the same sandbox.
   name: string;
   // The folder on the sandbox's disk for the changes of all roots that it has had.
   changes: string;
@@ -28,11 +28,11 @@ const MERGED = "root";
 const LOWER = "lower";
 const CHANGES = "changes";
 
-// The first one with overlays of layers whose ids are mapped.
+// The first version that can overlay layers with mapped ids.
 const MIN_KERNEL = [5, 19] as const;
 
-// Whether sandboxes can have writable roots here. Only root mounts with other user ids, gVisor does not show the host what a sandbox mounts,
-// and without a limit of the disk nothing would limit the changes.
+// Whether sandboxes can have writable roots here. Only root can mount with mapped ids, gVisor hides a sandbox's mounts from the host, and
+// without a disk limit nothing would limit the changes.
 export const offersWritableRoots = ({ runtime, boundDisks, asRoot }: { runtime: string; boundDisks: boolean; asRoot: boolean }): boolean =>
   asRoot && boundDisks && !kindOf(runtime).opaque && hasMappedOverlays(release());
 
@@ -57,7 +57,7 @@ must("move_mount", syscall(429, $mount, $empty, -100, $target, 4));
 // others have no id on the disk. It needs these capabilities of the host, and the sandbox gets none of them.
 const CAPABILITIES = ["sys_admin", "dac_override", "dac_read_search", "fowner", "chown", "fsetid", "setfcap"];
 
-// Another root never sees the changes of this one, and returns to its own.
+// Each root has changes of its own, and finds them again when the sandbox returns to it.
 const keyOf = (name: string) => createHash("sha256").update(name).digest("hex").slice(0, 32);
 
 // Prepares the disk, and returns where the runtime finds the root, and what has to be mounted for it.

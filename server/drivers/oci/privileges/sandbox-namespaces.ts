@@ -4,9 +4,9 @@ import { diskMappings, pairMappings, rangeMappings, type IdMappings, type Inside
 import type { UserIds } from "../users/user-ids.ts";
 import { openUserNamespace, type UserNamespace } from "../users/user-namespace.ts";
 
-// The user namespaces of one start of a sandbox. The others only tell the kernel which owners the files in a mount have.
+// The user namespaces of one start of a sandbox. All but `programs` only tell the kernel which owners the files of a mount have.
 export interface SandboxNamespaces extends AsyncDisposable {
-  // That of the sandbox's programs.
+  // The namespace of the sandbox's programs.
   programs: UserNamespace;
   // For volumes, which belong to the usual user on disk.
   volumes: UserNamespace;
@@ -19,7 +19,7 @@ export interface NamespaceNeeds {
   user: InsideUser;
   // The first id of the sandbox's range, if it has one.
   first: number | undefined;
-  // Those of the sandbox's user, which hold for all users of a range together.
+  // The limits of the sandbox's user, or of all users of its range together.
   limits: ProcessLimits;
   hasVolumes: boolean;
 }

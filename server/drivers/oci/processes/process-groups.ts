@@ -45,7 +45,7 @@ export function openProcessGroups({ stateDir, sandboxesDir }: ProcessGroupsOptio
     return entry && entry.started === init.started && !ENDED.test(entry.state) ? entry : undefined;
   }
 
-  // Also those that have ended and whose parent has not noticed.
+  // Includes processes that have ended but that their parent has not reaped.
   function allOf(id: string, table: readonly ProcessEntry[] = readProcesses()): ProcessEntry[] {
     const init = initOf(id);
     if (!init) return [];
@@ -155,8 +155,8 @@ function readInit(path: string, modifiedMs: number): Init | undefined {
   }
 }
 
-// The groups that the runtime has created unasked: beside that of the server, if it belongs to the user, as in a terminal of a desktop.
-// They have no limits.
+// The groups that the runtime creates on its own, beside the server's group if that belongs to the user, as in a desktop terminal. They
+// have no limits.
 function readGroups(path: string): string[] {
   try {
     return Object.values((JSON.parse(readFileIfReadable(path) ?? "") as { cgroup_paths: Record<string, string> }).cgroup_paths);

@@ -56,9 +56,9 @@ interface DiskCheck {
   nextMs: number;
 }
 
-// Limits what the kernel limits only for each process or file: the memory of a sandbox, of which it ends the largest processes, and its
-// disk, where programs can write to no file until bytes and number of files are below their limits again. Each look is a moment, so a sandbox can exceed a
-// limit for about as long as the time between two looks.
+// Limits the sums of resources that the kernel limits only for each process or file. If a sandbox uses too much memory, its largest
+// processes end. If its files have too many bytes, or are too many, programs cannot write until both are below their limits again. A
+// sandbox can exceed a limit for about as long as the time between two looks.
 export function watchUsage({ sandboxesDir, groups, files, onExceeded, clock = systemClock }: UsageWatchOptions): AsyncDisposable {
   const disks = new Map<string, DiskCheck>();
   const diskChecks = new Map<string, Promise<void>>();

@@ -7,12 +7,12 @@ import { openProcessGroups, type ProcessGroups } from "./process-groups.ts";
 export interface UserGroupsOptions {
   dataDir: string;
   stateDir: string;
-  // Where new sandboxes get their control groups. Absent: nowhere.
+  // The parent of the control groups of new sandboxes. Absent: they get none.
   delegated: DelegatedGroup | undefined;
 }
 
 // The processes of the sandboxes of an ordinary user. Each sandbox keeps what it was started with, a control group or none, and earlier
-// servers may have been in other groups: systemd gives another one to each start.
+// servers may have been in other groups: systemd gives each start of the server another one.
 export function openUserGroups({ dataDir, stateDir, delegated }: UserGroupsOptions): ProcessGroups {
   const sandboxesDir = join(dataDir, "sandboxes");
   const recorded = createRecordedGroups(sandboxesDir);

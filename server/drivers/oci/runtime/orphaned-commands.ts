@@ -16,8 +16,8 @@ export interface OrphanedCommands {
 
 export function createOrphanedCommands(dataDir: string, runtime: string): OrphanedCommands {
   const programs = [...PROGRAMS, basename(runtime)];
-  // Now all commands are of a dead server. Later, those of our own sandboxes and of the canary's, whose folder is in ours, would count as
-  // such, and every sandbox would look at all processes of the machine.
+  // At this point, all commands belong to a dead server. Later, those for our own sandboxes, and for the canary, whose folder is in ours,
+  // would count too, and every sandbox would scan all processes of the machine.
   const exist = findCommands(programs, dataDir).length > 0;
   return {
     async kill(id) {

@@ -8,11 +8,11 @@ export const PRIVATE_MOUNTS_DIR = "/run/berth/stage";
 export interface PrivateMounts {
   // Folders of the host by their name.
   folders?: Record<string, string>;
-  // The same with other user ids.
+  // Like `folders`, with mapped user ids.
   mapped?: Record<string, MappedMount & { source: string }>;
   // Commands that mount more, each as an array. They see the folders.
   mounting?: readonly (readonly string[])[];
-  // Gets the errors of all commands but the last one.
+  // Receives the errors of all commands except the last one.
   errorFile?: string;
 }
 
@@ -25,7 +25,7 @@ export const privateMountPaths = <Name extends string>(folders: Record<Name, str
 // Wraps a command line so that the command sees each of the folders at its `privateMountPath`. Without mounts, the command line
 // is unchanged. The runtime opens the root of a sandbox as the sandbox's root user, who has no rights on the host and cannot reach
 // the server's folders; gVisor opens everything like that. The mounts are in a mount namespace of the command. They vanish with it and with
-// the mount namespaces that were made of it, so nothing has to unmount them.
+// its copies, so nothing has to unmount them.
 export function withPrivateMounts(mounts: PrivateMounts | undefined, command: string, args: readonly string[]): [string, string[]] {
   if (!mounts) return [command, [...args]];
   for (const path of [dirname(PRIVATE_MOUNTS_DIR), PRIVATE_MOUNTS_DIR]) makeFolder(path, 0o755);

@@ -1,6 +1,6 @@
 import { USER, type UserIds } from "./user-ids.ts";
 
-// A part of the map of a user namespace, in the words of the OCI runtime specification.
+// A part of the map of a user namespace, with the field names of the OCI runtime specification.
 export interface MappedIds {
   containerID: number;
   hostID: number;
@@ -33,7 +33,7 @@ export const rangeMappings = (ids: UserIds, first: number, inside: InsideUser): 
   forBoth(inside, (id) => [...range(first, id), { containerID: id, hostID: ids.user, size: 1 }]);
 
 // For the files of workspace and home, where the user has its id of the host on disk, and the others have the numbers that they have
-// inside. A copy of these files for another sandbox has to change only the owner of the user's.
+// inside. A copy of these files for another sandbox only has to change the owner of the user's files.
 export const diskMappings = (ids: UserIds, first: number, inside: InsideUser): IdMappings =>
   forBoth(inside, (id) => [...range(first, id), { containerID: ids.user, hostID: ids.user, size: 1 }]);
 

@@ -10,7 +10,7 @@ import { assignedUserIds, readStored, storedIn } from "./user-ids.ts";
 const FIRST = 0x78000000;
 const COUNT = 0x08000000 / RANGE_SIZE;
 const NAME = "id-range";
-// All installations of this machine claim ranges here, since the machine has started.
+// All installations of this machine claim ranges here. Claims end when the machine restarts.
 const CLAIMS_DIR = "/run/berth/id-ranges";
 
 export interface IdRanges {
@@ -26,7 +26,7 @@ export function createIdRanges(sandboxesDir: string, claimsDir = CLAIMS_DIR): Id
       makeFolder(claimsDir, 0o755);
       const stored = readStored(folder, NAME);
       if (stored !== undefined) {
-        // The claim ends when the machine restarts.
+        // The machine may have restarted since the last claim.
         claim(claimsDir, stored, folder);
         return FIRST + stored * RANGE_SIZE;
       }
