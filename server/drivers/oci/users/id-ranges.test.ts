@@ -41,6 +41,18 @@ test("the ranges of removed sandboxes, and they alone, are given again", () => {
   expect(ranges.of(folderIn("first", "two"))).toBe(0x78010000);
 });
 
+test("a sandbox gets another range if another installation has claimed its own since the machine has started", () => {
+  const first = rangesOf("first");
+  const [one, other] = [folderIn("first", "one"), folderIn("second", "other")];
+  const given = first.of(one);
+  rmSync(join(parent, "claims"), { recursive: true });
+  mkdirSync(join(parent, "claims"));
+  symlinkSync(other, join(parent, "claims", `${(given - 0x78000000) / 0x10000}`));
+  const next = first.of(one);
+  expect(next).not.toBe(given);
+  expect(first.of(one)).toBe(next);
+});
+
 test("the user of a sandbox has the same id of the host, whatever its number is inside", () => {
   const ids = { root: 0x70000000, user: 0x70000001 };
   const first = 0x78010000;

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { existsSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
+import { existsSync, readlinkSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { AppError } from "@berth/contract";
 import { makeFolder } from "../../../bounded-io/make-folder.ts";
@@ -14,7 +14,9 @@ const NAME = "id-range";
 const CLAIMS_DIR = "/run/berth/id-ranges";
 
 export interface IdRanges {
-  // The first id of the sandbox's range. It is stored in the sandbox's folder and stays the same as long as it exists.
+  // The first id of the sandbox's range. It is stored in the sandbox's folder, and changes only if another sandbox has claimed the range
+  // before the first start since the machine has started. Files on disk have no ids of the range (`diskMappings`), except those of
+  // sandboxes that build, which start only once.
   of(folder: string): number;
 }
 
@@ -25,12 +27,10 @@ export function createIdRanges(sandboxesDir: string, claimsDir = CLAIMS_DIR): Id
     of(folder) {
       makeFolder(claimsDir, 0o755);
       const stored = readStored(folder, NAME);
-      if (stored !== undefined) {
-        // The machine may have restarted since the last claim.
-        claim(claimsDir, stored, folder);
-        return FIRST + stored * RANGE_SIZE;
-      }
+      // The machine may have restarted since the last claim, and another installation may have claimed the range.
+      if (stored !== undefined && claim(claimsDir, stored, folder)) return FIRST + stored * RANGE_SIZE;
       const picked = pick(takenIn(sandboxesDir), (index) => claim(claimsDir, index, folder));
+      rmSync(join(folder, NAME), { force: true });
       symlinkSync(String(picked), join(folder, NAME));
       return FIRST + picked * RANGE_SIZE;
     },
