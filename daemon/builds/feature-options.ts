@@ -73,7 +73,7 @@ export function wantedFeatures(value: unknown): (WantedFeature & { folder: null 
 export const TOO_MANY = `there are more than ${MAX_FEATURES} features`;
 
 // `a-b` becomes A_B, as the specification says: other characters are underscores, and a name does not begin with digits.
-function toVariables(options: Record<string, string>): Record<string, string> {
+export function toVariables(options: Record<string, string>): Record<string, string> {
   const named = Object.entries(options).map(([name, value]) => {
     const safe = name.replaceAll(/[^\w_]/g, "_").replace(/^[\d_]+/, "_");
     return [safe.toUpperCase(), value] as const;

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import type { BuildPlan, WantedFeature } from "./build-plan.ts";
-import { MAX_FEATURES, parseFeature, TOO_MANY, type Feature } from "./feature-options.ts";
+import { MAX_FEATURES, parseFeature, TOO_MANY, toVariables, type Feature } from "./feature-options.ts";
 import type { RunTool } from "./run-tool.ts";
 
 const LAYER = "application/vnd.devcontainers.layer.v1+tar";
@@ -15,7 +15,7 @@ export async function fetchFeatures(
 ): Promise<Feature[]> {
   const found: Feature[] = [];
   const isFound = ({ id, options }: WantedFeature, feature: Feature) =>
-    feature.id === id && Object.entries(options).every(([name, value]) => feature.options[name.toUpperCase()] === value);
+    feature.id === id && Object.entries(toVariables(options)).every(([name, value]) => feature.options[name] === value);
   const left: WantedFeature[] = [...wanted];
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     const { id } = next;
