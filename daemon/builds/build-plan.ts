@@ -11,6 +11,9 @@ export interface BuildPlan {
   remoteUser: string | null;
 }
 
+// A user in a line of a Dockerfile.
+export const USER_NAME = /^[a-z_0-9][a-z0-9_.-]{0,63}$/i;
+
 export interface DockerfileBuild {
   dockerfile: string;
   context: string;

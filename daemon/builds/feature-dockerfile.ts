@@ -1,4 +1,4 @@
-import type { Feature } from "./feature-options.ts";
+import type { Feature } from "./feature.ts";
 
 export interface FeatureBuild {
   // The image of the first build.

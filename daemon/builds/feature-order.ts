@@ -1,4 +1,4 @@
-import type { Feature } from "./feature-options.ts";
+import type { Feature } from "./feature.ts";
 
 // The order in which features are installed, as the specification of features says: in rounds, each of which has those features that wait for
 // no other one. Of these, the first one in `installOrder` is installed alone, and others in the order of their names. A circle is refused.

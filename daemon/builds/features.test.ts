@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { featureDockerfile } from "./feature-dockerfile.ts";
-import { parseFeature, wantedFeatures, type Feature } from "./feature-options.ts";
+import { parseFeature, wantedFeatures, type Feature } from "./feature.ts";
 import { orderFeatures } from "./feature-order.ts";
 
 const feature = (id: string, more: object = {}, options: Record<string, string> = {}): Feature =>

@@ -1,7 +1,8 @@
 import { lstatSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import type { BuildPlan, WantedFeature } from "./build-plan.ts";
-import { MAX_FEATURES, parseFeature, TOO_MANY, toVariables, type Feature } from "./feature-options.ts";
+import { MAX_FEATURES, parseFeature, TOO_MANY, toVariables, type Feature } from "./feature.ts";
+import { pathInRepository } from "./repository-path.ts";
 import type { RunTool } from "./run-tool.ts";
 
 const LAYER = "application/vnd.devcontainers.layer.v1+tar";
@@ -42,9 +43,7 @@ function readOwnFile(id: string, folder: string): string {
 function inFolder(dependency: WantedFeature, { id, folder }: WantedFeature): WantedFeature {
   if (!dependency.id.startsWith(".") || folder === null) return dependency;
   const parent = folder.endsWith(normalize(id)) ? folder.slice(0, -normalize(id).length) : dirname(folder);
-  const named = normalize(join(parent, dependency.id));
-  if (named.startsWith("..")) throw new Error(`The feature ${dependency.id} is outside of the repository.`);
-  return { ...dependency, folder: named };
+  return { ...dependency, folder: pathInRepository(parent, dependency.id, "The feature") };
 }
 
 async function fetchFeature(id: string, folder: string, run: RunTool): Promise<string> {

@@ -1,4 +1,5 @@
-import { recordOf } from "./feature-options.ts";
+import { recordOf } from "../io/json-values.ts";
+import { USER_NAME } from "./build-plan.ts";
 
 export interface ImageUsers {
   // The `USER` of the image.
@@ -8,7 +9,6 @@ export interface ImageUsers {
   remoteUser: string | null;
 }
 
-const USER = /^[a-z_0-9][a-z0-9_.-]{0,63}$/i;
 const LABEL = "devcontainer.metadata";
 
 // Reads what `buildah inspect` says about an image. The last one of several entries of the label counts.
@@ -17,7 +17,7 @@ export function imageUsers(inspected: string): ImageUsers {
   const entries = [parse(recordOf(config.Labels)[LABEL])].flat().map(recordOf);
   const last = (name: "containerUser" | "remoteUser"): string | null => {
     const found = entries.findLast((entry) => name in entry)?.[name];
-    return typeof found === "string" && USER.test(found) ? found : null;
+    return typeof found === "string" && USER_NAME.test(found) ? found : null;
   };
   return { user: typeof config.User === "string" ? config.User : "", containerUser: last("containerUser"), remoteUser: last("remoteUser") };
 }

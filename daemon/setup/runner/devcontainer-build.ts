@@ -1,10 +1,10 @@
-import { join, normalize } from "node:path";
-import type { BuildPlan, DockerfileBuild } from "../../builds/build-plan.ts";
-import { isBounded, recordOf, stringsOf, wantedFeatures } from "../../builds/feature-options.ts";
+import { USER_NAME, type BuildPlan, type DockerfileBuild } from "../../builds/build-plan.ts";
+import { isBounded, wantedFeatures } from "../../builds/feature.ts";
+import { pathInRepository } from "../../builds/repository-path.ts";
+import { recordOf, stringsOf } from "../../io/json-values.ts";
 import { substitute } from "./variables.ts";
 
 const MAX_TARGET_LENGTH = 128;
-const USER = /^[a-z_0-9][a-z0-9_.-]{0,63}$/i;
 
 // The image that has to be built before a sandbox can start as devcontainer.json says. null: nothing, or nothing can be. `folder` is that of the
 // file, below the repository. Throws a sentence if it cannot be built.
@@ -15,7 +15,7 @@ export function buildPlanOf(
   const dockerfile = dockerfileOf(parsed, root, folder);
   const features = wantedFeatures(parsed.features).map((feature) => ({
     ...feature,
-    folder: feature.id.startsWith(".") ? inRepository(folder, feature.id, "The feature") : null,
+    folder: feature.id.startsWith(".") ? pathInRepository(folder, feature.id, "The feature") : null,
   }));
   const [containerUser, remoteUser] = [userOf(parsed.containerUser), userOf(parsed.remoteUser)];
   if (!dockerfile && (image === null || (features.length === 0 && containerUser === null && remoteUser === null))) return null;
@@ -36,8 +36,8 @@ function dockerfileOf(parsed: Record<string, unknown>, root: string, folder: str
   if (typeof dockerfile !== "string") return null;
   const context = build.context ?? parsed.context ?? ".";
   return {
-    dockerfile: inRepository(folder, dockerfile, "The Dockerfile"),
-    context: inRepository(folder, typeof context === "string" ? context : ".", "The build's context"),
+    dockerfile: pathInRepository(folder, dockerfile, "The Dockerfile"),
+    context: pathInRepository(folder, typeof context === "string" ? context : ".", "The build's context"),
     args: argsOf(build.args, root),
     target: typeof build.target === "string" && build.target !== "" ? build.target.slice(0, MAX_TARGET_LENGTH) : null,
   };
@@ -58,14 +58,8 @@ export const unusedOf = (build: unknown): string[] =>
 
 const USED = new Set(["dockerfile", "dockerFile", "context", "args", "target"]);
 
-function inRepository(folder: string, path: string, subject: string): string {
-  const named = normalize(join(folder, path));
-  if (named === ".." || named.startsWith("../") || named.includes("\0")) throw new Error(`${subject} ${path} is outside of the repository`);
-  return named;
-}
-
 function userOf(value: unknown): string | null {
   if (value === undefined) return null;
-  if (typeof value !== "string" || !USER.test(value)) throw new Error("a name of a user has characters that names do not have");
+  if (typeof value !== "string" || !USER_NAME.test(value)) throw new Error("a name of a user has characters that names do not have");
   return value;
 }

@@ -5,7 +5,7 @@ import type { BuildPlan } from "../../builds/build-plan.ts";
 import { editorSettingsOf } from "./editor-settings.ts";
 import { buildPlanOf, unusedOf } from "./devcontainer-build.ts";
 import { parseJsonWithComments } from "../../io/json-with-comments.ts";
-import { recordOf } from "../../builds/feature-options.ts";
+import { recordOf } from "../../io/json-values.ts";
 import { substitute } from "./variables.ts";
 
 // The part of a repository's devcontainer.json that applies to a sandbox.

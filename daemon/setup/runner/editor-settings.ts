@@ -1,5 +1,5 @@
 import type { RepositorySettings } from "@berth/contract/daemon.ts";
-import { recordOf } from "../../builds/feature-options.ts";
+import { recordOf } from "../../io/json-values.ts";
 
 // The settings of VS Code that the editor of the workspace has, too, and that say how the texts of a repository are written. Those of a person's
 // taste, such as fonts and keys, are not a repository's to choose.

@@ -1,4 +1,5 @@
 import { parseJsonWithComments } from "../io/json-with-comments.ts";
+import { recordOf, stringsOf, textOf } from "../io/json-values.ts";
 import type { WantedFeature } from "./build-plan.ts";
 
 // The part of a devcontainer-feature.json that a build uses.
@@ -80,17 +81,3 @@ export function toVariables(options: Record<string, string>): Record<string, str
   });
   return Object.fromEntries(named.filter(([name]) => NAME.test(name)));
 }
-
-export const recordOf = (value: unknown): Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
-
-// The values that are text, numbers or truth values, as text.
-export function stringsOf(value: unknown): Record<string, string> {
-  const pairs = Object.entries(recordOf(value)).map(([name, each]) => [name, textOf(each)] as const);
-  return Object.fromEntries(pairs.filter((pair) => pair[1] !== null && NAME_OF_VALUE.test(pair[0]))) as Record<string, string>;
-}
-
-const NAME_OF_VALUE = /^[^=\0\n]{1,128}$/;
-
-const textOf = (value: unknown): string | null =>
-  typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value).replaceAll("\0", "") : null;
