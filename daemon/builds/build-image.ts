@@ -1,21 +1,18 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { print } from "../io/print.ts";
-import { PLAN_FILE, REPOSITORY_FOLDER, type BuildPlan, type DockerfileBuild } from "./build-plan.ts";
+import { PLAN_FILE, REPOSITORY_FOLDER, type BuildPlan } from "./build-plan.ts";
+import { createBuildah, writeSettings, type Buildah } from "./buildah.ts";
 import { featureDockerfile } from "./feature-dockerfile.ts";
 import { orderFeatures } from "./feature-order.ts";
 import { fetchFeatures } from "./fetch-features.ts";
-import { imageUsers, type ImageUsers } from "./image-users.ts";
 import { createRunTool, type RunTool } from "./run-tool.ts";
 
-// Programs of a build have these of the sandbox's capabilities. buildah itself has more, to mount and to change its root.
-const CAPABILITIES = "CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETFCAP SETGID SETUID SYS_CHROOT".split(" ");
-const MAX_SHOWN_CHARS = 200;
 const FIRST = "localhost/first";
 const LAST = "localhost/last";
 
-// The program of a sandbox that builds an image. Its arguments are the archive with the plan and the files of the repository, a folder for
-// everything that it needs in between, and the file for the image, a docker-archive.
+// Builds an image, as the program of a sandbox. Its arguments are the archive with the plan and the files of the repository, a folder for
+// temporary files, and the file for the image, a docker-archive.
 async function main(archive: string, folder: string, image: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   for (const name of ["", "tmp", "features", "context"]) mkdirSync(join(folder, name), { recursive: true });
@@ -24,76 +21,26 @@ async function main(archive: string, folder: string, image: string): Promise<voi
   rmSync(archive);
   const plan = JSON.parse(readFileSync(join(folder, PLAN_FILE), "utf8")) as BuildPlan;
   const buildah = createBuildah(run, folder);
-  const first = "image" in plan.base ? plan.base.image : await buildDockerfile(buildah, plan.base, join(folder, REPOSITORY_FOLDER));
-  const last = await addFeatures(plan, first, { folder, run, buildah });
+  const tools = { folder, run, buildah };
+  const last = await addFeatures(plan, await prepareBase(plan, tools), tools);
   print("Packing the image");
   await buildah.push(last, `docker-archive:${image}`);
 }
 
-interface Buildah {
-  build(tag: string, dockerfile: string, context: string, options?: Pick<DockerfileBuild, "args" | "target">): Promise<void>;
-  usersOf(image: string): Promise<ImageUsers>;
-  push(image: string, target: string): Promise<void>;
+interface Tools {
+  folder: string;
+  run: RunTool;
+  buildah: Buildah;
 }
 
-// Nothing of the machine's settings is in this sandbox. Layers are mounted over each other (overlay), so that an image of many layers is not
-// copied once for each of them.
-function writeSettings(folder: string): Record<string, string> {
-  const file = (name: string, text: string) => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
-  return {
-    CONTAINERS_CONF: file("containers.conf", ""),
-    CONTAINERS_STORAGE_CONF: file(
-      "storage.conf",
-      `[storage]\ndriver = "overlay"\ngraphroot = "${folder}/storage"\nrunroot = "${folder}/run"\n`,
-    ),
-    CONTAINERS_REGISTRIES_CONF: file("registries.conf", 'unqualified-search-registries = ["docker.io"]\n'),
-    TMPDIR: join(folder, "tmp"),
-    HOME: folder,
-    XDG_RUNTIME_DIR: join(folder, "tmp"),
-  };
-}
-
-function createBuildah(run: RunTool, folder: string): Buildah {
-  const policy = join(folder, "policy.json");
-  writeFileSync(policy, '{"default": [{"type": "insecureAcceptAnything"}]}');
-  const trust = ["--signature-policy", policy];
-  return {
-    async build(tag, dockerfile, context, { args, target } = { args: {}, target: null }) {
-      const named = [
-        ...Object.entries(args).map(([name, value]) => `--build-arg=${name}=${value}`),
-        ...(target === null ? [] : [`--target=${target}`]),
-      ];
-      const isolation = ["--isolation", "chroot", "--security-opt", "seccomp=unconfined", "--cap-drop=all"];
-      const capabilities = CAPABILITIES.map((name) => `--cap-add=CAP_${name}`);
-      const shortly = named.map((word) => (word.length > MAX_SHOWN_CHARS ? `${word.slice(0, MAX_SHOWN_CHARS)}…` : word));
-      const shown = ["buildah", "build", ...shortly, "-f", dockerfile.replace(`${folder}/`, ""), context.replace(`${folder}/`, "")];
-      await run("buildah", ["build", ...trust, ...isolation, ...capabilities, ...named, "-t", tag, "-f", dockerfile, "--", context], {
-        shown,
-      });
-    },
-    async usersOf(image) {
-      if (!image.startsWith("localhost/")) await run("buildah", ["pull", ...trust, image], { shown: ["buildah", "pull", image] });
-      return imageUsers(await run("buildah", ["inspect", "--type", "image", image], { capture: true }));
-    },
-    async push(image, target) {
-      await run("buildah", ["push", "--quiet", ...trust, image, target], { capture: true });
-    },
-  };
-}
-
-async function buildDockerfile(buildah: Buildah, plan: DockerfileBuild, repository: string): Promise<string> {
-  await buildah.build(FIRST, join(repository, plan.dockerfile), join(repository, plan.context), plan);
+async function prepareBase({ base }: BuildPlan, { folder, buildah }: Tools): Promise<string> {
+  if ("image" in base) return base.image;
+  const repository = join(folder, REPOSITORY_FOLDER);
+  await buildah.build(FIRST, join(repository, base.dockerfile), join(repository, base.context), base);
   return FIRST;
 }
 
-async function addFeatures(
-  plan: BuildPlan,
-  base: string,
-  { folder, run, buildah }: { folder: string; run: RunTool; buildah: Buildah },
-): Promise<string> {
+async function addFeatures(plan: BuildPlan, base: string, { folder, run, buildah }: Tools): Promise<string> {
   const image = await buildah.usersOf(base);
   const containerUser = plan.containerUser ?? image.containerUser;
   const remoteUser = plan.remoteUser ?? image.remoteUser;
