@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
-import { carryPrograms, type CarriedPrograms } from "./build-libraries.ts";
+import { carryPrograms, type CarriedPrograms } from "./portable-programs/carry-programs.ts";
 import { build, type BuildOptions, type PluginBuild } from "esbuild";
 
 const OUT = join(import.meta.dirname, "dist");
@@ -24,7 +24,7 @@ const require = createRequire(import.meta.url);
 // Builds daemon/dist, which sandboxes see read-only at /opt/berth:
 //   bin/node      the Node that runs the daemon       *.cjs         the daemon and its lazily loaded parts
 //   bin/goose …   the installed agents                node_modules  native parts: terminals, starting programs
-//   lib/, cache   the libraries of these programs, so that they need none of the image (build-libraries.ts)
+//   lib/, cache   the libraries of these programs, so that they need none of the image (portable-programs/)
 //   languages/    the language servers                host/         the same programs, for daemons that run outside of sandboxes
 //   init.sh       process 1 of a sandbox              bashrc        read by every terminal
 //   lib/sh        the shell that runs init.sh         daemon.blob   the heap from which the daemon starts

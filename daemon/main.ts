@@ -22,7 +22,7 @@ if (startupSnapshot.isBuildingSnapshot()) {
   start();
 }
 
-// Ours finds its libraries only in a sandbox (build-libraries.ts).
+// Ours finds its libraries only in a sandbox (portable-programs/).
 function shellOfInit(): string {
   return import.meta.dirname === "/opt/berth" ? "/opt/berth/lib/sh" : "/bin/sh";
 }

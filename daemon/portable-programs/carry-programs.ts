@@ -1,26 +1,23 @@
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
-  closeSync,
   constants,
   copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
-  openSync,
   readFileSync,
-  readSync,
   realpathSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
-  writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { libraryCache, MOUNTED } from "./library-cache.ts";
+import { findLoader, replaceLoader, type NamedLoader } from "./named-loader.ts";
+import { NotPortable } from "./not-portable.ts";
 
-// Where sandboxes see the folder that build.ts makes.
-const MOUNTED = "/opt/berth";
 const LOADER = `${MOUNTED}/lib/ld.so`;
 
 export interface CarriedPrograms {
@@ -32,19 +29,19 @@ export interface CarriedPrograms {
   previous: string;
 }
 
-// Copies programs of this machine so that they run in any image, also in one without a C library. The kernel starts a program with
+// Copies programs of this machine so that they run in any image, even in one without a C library. The kernel starts a program with
 // the loader that the program names. Each copy names our loader, which is this machine's, except that it reads the list of
 // libraries (ld.so.cache) from our folder. So the copies find our libraries, and the programs that they start find those of the
 // image: there is no variable that they inherit. Each text is replaced in place by one that is not longer, so nothing moves.
 //
-// If this machine's files do not allow it, nothing is copied, and `reason` says why. The images of
-// sandboxes then need what this machine's programs need.
+// If this machine's files do not allow it, nothing is copied, and `reason` says why. The images of sandboxes then need what this
+// machine's programs need.
 export function carryPrograms(folder: string, { programs, addons, previous }: CarriedPrograms): { reason?: string } {
   mkdirSync(join(folder, "lib"), { recursive: true });
   const shell = realpathSync("/bin/sh");
   try {
     const wanted = [...[...programs].map(([name, path]) => ({ target: `bin/${name}`, path })), { target: "lib/sh", path: shell }].map(
-      ({ target, path }) => ({ target, path, named: findLoader(path) }),
+      ({ target, path }) => ({ target, path, named: findReplaceable(path) }),
     );
     const loader = wanted.find(({ named }) => named)?.named?.path;
     if (loader === undefined) throw new NotPortable("this machine's programs name no loader");
@@ -62,40 +59,10 @@ export function carryPrograms(folder: string, { programs, addons, previous }: Ca
   }
 }
 
-class NotPortable extends Error {}
-
-const PT_INTERP = 3;
-const HEADERS_BYTES = 64 * 1024;
-
-interface NamedLoader {
-  path: string;
-  // Where the program has its name.
-  offset: number;
-  size: number;
-}
-
-// The loader that a program names; undefined for a static one. Reads the program headers of a 64-bit little-endian ELF file, the format
-// of both architectures that we know.
-function findLoader(path: string): NamedLoader | undefined {
-  const file = openSync(path, "r");
-  try {
-    const headers = Buffer.alloc(HEADERS_BYTES);
-    readSync(file, headers, 0, HEADERS_BYTES, 0);
-    if (headers.toString("latin1", 0, 6) !== "\x7fELF\x02\x01") throw new NotPortable(`${path} is not a 64-bit program`);
-    const table = Number(headers.readBigUInt64LE(32));
-    const [entrySize, count] = [headers.readUInt16LE(54), headers.readUInt16LE(56)];
-    for (let entry = table; entry < table + entrySize * count; entry += entrySize) {
-      if (headers.readUInt32LE(entry) !== PT_INTERP) continue;
-      const [offset, size] = [Number(headers.readBigUInt64LE(entry + 8)), Number(headers.readBigUInt64LE(entry + 32))];
-      if (LOADER.length >= size) throw new NotPortable(`${path} has no room for the path of another loader`);
-      const name = Buffer.alloc(size);
-      readSync(file, name, 0, size, offset);
-      return { path: name.toString("latin1").replace(/\0.*$/s, ""), offset, size };
-    }
-    return undefined;
-  } finally {
-    closeSync(file);
-  }
+function findReplaceable(program: string): NamedLoader | undefined {
+  const named = findLoader(program);
+  if (named && LOADER.length >= named.size) throw new NotPortable(`${program} has no room for the path of another loader`);
+  return named;
 }
 
 interface ProgramCopy {
@@ -113,22 +80,13 @@ function copyProgram({ path, named, target, kept }: ProgramCopy): void {
   if (last?.size === size && sameSecond(last.mtime, mtime) && findLoader(kept)?.path === (named && LOADER)) return linkSync(kept, target);
   copyFileSync(path, target, constants.COPYFILE_FICLONE);
   chmodSync(target, 0o755);
-  if (named) overwrite(target, named.offset, Buffer.concat([Buffer.from(LOADER)], named.size));
+  if (named) replaceLoader(target, named, LOADER);
   utimesSync(target, atime, mtime);
 }
 
 const sameSecond = (left: Date, right: Date): boolean => Math.trunc(left.getTime() / 1000) === Math.trunc(right.getTime() / 1000);
 
-function overwrite(path: string, offset: number, bytes: Buffer): void {
-  const file = openSync(path, "r+");
-  try {
-    writeSync(file, bytes, 0, bytes.length, offset);
-  } finally {
-    closeSync(file);
-  }
-}
-
-// A library that the image preloads everywhere was made for the image's C library, so there is no such list for our loader.
+// Our loader reads these instead. The second does not exist: libraries that the image preloads were made for the image's C library.
 const LOADER_FILES = { "/etc/ld.so.cache\0": `${MOUNTED}/cache\0`, "/etc/ld.so.preload\0": `${MOUNTED}/preload\0` };
 
 function useOwnFiles(loader: Buffer): Buffer {
@@ -140,8 +98,8 @@ function useOwnFiles(loader: Buffer): Buffer {
   return loader;
 }
 
-// Parts of the C library know each other's internals, so all of them come from the same machine, also those that only a package of a
-// user may load.
+// Parts of the C library know each other's internals, so all of them come from this machine, including those that only a
+// user's package may load.
 const C_LIBRARY =
   "libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1 libresolv.so.2 libanl.so.1 libmvec.so.1 libnss_files.so.2 libnss_dns.so.2";
 
@@ -163,52 +121,3 @@ const baseline = (path: string): string => {
   const general = path.replace(/\/glibc-hwcaps\/[^/]+(?=\/)/, "");
   return existsSync(general) ? general : path;
 };
-
-// What the loader's entries begin with: the kind of library for each architecture (FLAG_ELF_LIBC6 and the ABI in dl-cache.h).
-const KINDS: Partial<Record<NodeJS.Architecture, number>> = { x64: 0x0303, arm64: 0x0a03 };
-const [HEADER_BYTES, ENTRY_BYTES] = [48, 24];
-const LITTLE_ENDIAN = 2;
-
-// The list of libraries in the format of glibc (struct cache_file_new in dl-cache.h), as ldconfig writes it.
-export function libraryCache(names: readonly string[], architecture: NodeJS.Architecture = process.arch): Buffer {
-  const kind = KINDS[architecture];
-  if (kind === undefined) throw new NotPortable(`the format of ld.so.cache is not known for ${architecture}`);
-  // The loader searches the list from the largest name to the smallest.
-  const sorted = names.toSorted((left, right) => compareNames(right, left));
-  const textsAt = HEADER_BYTES + sorted.length * ENTRY_BYTES;
-  const head = Buffer.alloc(textsAt);
-  const texts: Buffer[] = [];
-  let end = textsAt;
-  const add = (text: string): number => {
-    const bytes = Buffer.from(`${text}\0`);
-    texts.push(bytes);
-    end += bytes.length;
-    return end - bytes.length;
-  };
-  sorted.forEach((name, i) => {
-    const entry = HEADER_BYTES + i * ENTRY_BYTES;
-    head.writeInt32LE(kind, entry);
-    head.writeUInt32LE(add(name), entry + 4);
-    head.writeUInt32LE(add(`${MOUNTED}/lib/${name}`), entry + 8);
-  });
-  head.write("glibc-ld.so.cache1.1", "latin1");
-  head.writeUInt32LE(sorted.length, 20);
-  head.writeUInt32LE(end - textsAt, 24);
-  head.writeUInt8(LITTLE_ENDIAN, 28);
-  return Buffer.concat([head, ...texts]);
-}
-
-// Like _dl_cache_libcmp of glibc: numbers by their value, and above other characters.
-function compareNames(left: string, right: string): number {
-  const [lefts, rights] = [partsOf(left), partsOf(right)];
-  for (let i = 0; i < Math.min(lefts.length, rights.length); i++) {
-    const [a, b] = [lefts[i]!, rights[i]!];
-    const [isNumber, isOtherNumber] = [a, b].map((part) => /\d/.test(part));
-    if (isNumber !== isOtherNumber) return isNumber ? 1 : -1;
-    const difference = isNumber ? Number(a) - Number(b) : a.charCodeAt(0) - b.charCodeAt(0);
-    if (difference !== 0) return difference;
-  }
-  return lefts.length - rights.length;
-}
-
-const partsOf = (name: string): string[] => name.match(/\d+|\D/g) ?? [];

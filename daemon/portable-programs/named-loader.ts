@@ -1,0 +1,45 @@
+import { closeSync, openSync, readSync, writeSync } from "node:fs";
+import { NotPortable } from "./not-portable.ts";
+
+const PT_INTERP = 3;
+const HEADERS_BYTES = 64 * 1024;
+
+export interface NamedLoader {
+  path: string;
+  // The place of this path in the program, and the bytes there, with the zero at its end.
+  offset: number;
+  size: number;
+}
+
+// The loader that a program names; undefined for a static one. Reads the program headers of a 64-bit little-endian ELF file, the format
+// of both architectures that we know.
+export function findLoader(path: string): NamedLoader | undefined {
+  const file = openSync(path, "r");
+  try {
+    const headers = Buffer.alloc(HEADERS_BYTES);
+    readSync(file, headers, 0, HEADERS_BYTES, 0);
+    if (headers.toString("latin1", 0, 6) !== "\x7fELF\x02\x01") throw new NotPortable(`${path} is not a 64-bit program`);
+    const table = Number(headers.readBigUInt64LE(32));
+    const [entrySize, count] = [headers.readUInt16LE(54), headers.readUInt16LE(56)];
+    for (let entry = table; entry < table + entrySize * count; entry += entrySize) {
+      if (headers.readUInt32LE(entry) !== PT_INTERP) continue;
+      const [offset, size] = [Number(headers.readBigUInt64LE(entry + 8)), Number(headers.readBigUInt64LE(entry + 32))];
+      const name = Buffer.alloc(size);
+      readSync(file, name, 0, size, offset);
+      return { path: name.toString("latin1").replace(/\0.*$/s, ""), offset, size };
+    }
+    return undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+// Writes another path in the place of the loader's. It is shorter than `size`.
+export function replaceLoader(program: string, { offset, size }: NamedLoader, loader: string): void {
+  const file = openSync(program, "r+");
+  try {
+    writeSync(file, Buffer.concat([Buffer.from(loader)], size), 0, size, offset);
+  } finally {
+    closeSync(file);
+  }
+}
