@@ -3,6 +3,7 @@ import type { AgentProgram, LanguageServerProgram, McpServerAddress, StartReques
 import { EGRESS_PORT } from "../egress/egress-forwarder.ts";
 import { isStringArray, isStringRecord } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
+import { imageVariables } from "./image-variables.ts";
 import { parseRule } from "./permission-rule.ts";
 import { findBestShell } from "./shell.ts";
 
@@ -76,23 +77,6 @@ export function createEnvironment({ base, workspace, home, proxyUrl, setupEnv }:
     };
   }
 }
-
-// The variables of the sandbox's image (`ENV`), which all programs get below everything else. On oci the driver sends them apart from the
-// daemon's own, because some of them, such as NODE_OPTIONS, would change it. Engines start process 1 with them, and init.sh takes that one away.
-function imageVariables(base: NodeJS.ProcessEnv): Record<string, string> {
-  const env: unknown = base.BERTH_IMAGE_ENV === undefined ? withoutOwn(base) : JSON.parse(base.BERTH_IMAGE_ENV);
-  return isStringRecord(env) ? env : {};
-}
-
-function withoutOwn(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { BERTH_NODE_OPTIONS: options } = base;
-  const others = Object.entries(base).filter(([name]) => !OF_THE_DAEMON.test(name));
-  return { ...Object.fromEntries(others), ...(options !== undefined && { NODE_OPTIONS: options }) };
-}
-
-// The settings of the daemon, the libraries that drivers clear for it, and variables of the engine and of the shell that starts it. TMPDIR is that of the daemon itself where
-// it is a plain process.
-const OF_THE_DAEMON = /^(BERTH_.*|KUBERNETES_.*|HOSTNAME|TMPDIR|LD_LIBRARY_PATH|LD_PRELOAD|PWD|OLDPWD|SHLVL|_)$/;
 
 // Settings of git as environment variables: above the files of the system and the user, and not in the repository.
 function gitVariables(config: [key: string, value: string][]): Record<string, string> {
