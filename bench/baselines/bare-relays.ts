@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { openPty } from "../../daemon/programs/pty.ts";
+import { openPty } from "../../daemon/programs/pty/pty.ts";
 import type { Run } from "../support/benchmark.ts";
 import { startPart } from "./start-part.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { openPty, type Pty } from "../../daemon/programs/pty.ts";
+import { openPty, type Pty } from "../../daemon/programs/pty/pty.ts";
 import { startBareRelays, type BareRelays } from "../baselines/bare-relays.ts";
 import type { Benchmark, Run } from "../support/benchmark.ts";
 import type { Row, Section } from "../report/report.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findProcess } from "../testing/processes.ts";
 import { openPanel, type Panel, startSession } from "../testing/agent-panel.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
-import { listProcesses } from "../programs/process-table.ts";
+import { listProcesses } from "../programs/system/process-table.ts";
 import { readScriptedAgent } from "../../tests/support/agents/scripted-agent.ts";
 
 // The agent of these tests runs commands like goose: in its own process group, and a cancel kills only the shell.

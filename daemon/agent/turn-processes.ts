@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type ListedProcess, listProcesses, readEnvironment } from "../programs/process-table.ts";
+import { type ListedProcess, listProcesses, readEnvironment } from "../programs/system/process-table.ts";
 
 // The processes that the agent has started since a turn began.
 export interface TurnProcesses {

@@ -1,7 +1,7 @@
 import { totalmem } from "node:os";
-import { readProcess } from "../programs/process-table.ts";
+import { readProcess } from "../programs/system/process-table.ts";
 import { startProgram } from "../programs/program.ts";
-import { signalGroup } from "../programs/process-group.ts";
+import { signalGroup } from "../programs/system/process-group.ts";
 import type { FoundServer } from "./catalogue.ts";
 import { createMessageReader, frameMessage } from "./message-frames.ts";
 

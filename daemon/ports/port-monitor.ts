@@ -3,7 +3,7 @@ import { readdir, readFile, readlink } from "node:fs/promises";
 import type { ExpectedPort, ListeningPort, PortList } from "@berth/contract/daemon.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
-import { programName } from "../programs/program-name.ts";
+import { programName } from "../programs/system/program-name.ts";
 
 // Finds the ports that programs in this sandbox listen on, by reading /proc.
 export interface PortMonitor {

@@ -11,7 +11,7 @@ import { afterRunningTime } from "../io/running-time.ts";
 import type { Environment } from "../programs/environment.ts";
 import { parseProgram } from "../programs/parse-program.ts";
 import { killProgram, onceOver, type Program, startProgram, startWithoutInput } from "../programs/program.ts";
-import { startFailure } from "../programs/shell.ts";
+import { startFailure } from "../programs/start-failure.ts";
 
 type EndEvent = Extract<ExecEvent, { type: "exit" | "error" }>;
 

@@ -6,7 +6,7 @@ import { readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Call, Route } from "../http/route.ts";
-import { isSize } from "../programs/pty.ts";
+import { isSize } from "../programs/pty/pty.ts";
 import { parseProgram } from "../programs/parse-program.ts";
 import type { LiveProcess } from "./process.ts";
 import { sendProcessEvents } from "./process-events.ts";

@@ -5,10 +5,10 @@ import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import { readText } from "../io/read-or-empty.ts";
 import type { OwnedPort } from "../ports/port-monitor.ts";
-import { readCommand } from "../programs/program-name.ts";
-import { type ListedProcess, listProcesses, TICK_MS } from "../programs/process-table.ts";
+import { readCommand } from "../programs/system/program-name.ts";
+import { type ListedProcess, listProcesses, TICK_MS } from "../programs/system/process-table.ts";
 import type { StartedProgram } from "./started-program.ts";
-import { stopGroup } from "../programs/process-group.ts";
+import { stopGroup } from "../programs/system/process-group.ts";
 import { titleOf } from "./title.ts";
 
 export interface ProgramListDeps {

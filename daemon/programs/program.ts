@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
-import { preferForOomKill } from "./oom-score.ts";
-import { signalGroup, stopGroup } from "./process-group.ts";
+import { preferForOomKill } from "./system/oom-score.ts";
+import { signalGroup, stopGroup } from "./system/process-group.ts";
 import type { Spawned } from "./spawn/child.ts";
 import { spawn } from "./spawn/spawn.ts";
 

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import type { ProcessStream } from "@berth/contract/daemon/processes.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { systemCode } from "../http/errors.ts";
-import { openPty } from "./pty.ts";
+import { openPty } from "./pty/pty.ts";
 import { onceOver, type Program, signalProgram, startProgram, startWithoutInput, stopProgram } from "./program.ts";
-import { startFailure } from "./shell.ts";
-import { signalName } from "./signal-name.ts";
+import { startFailure } from "./start-failure.ts";
+import { signalName } from "./system/signal-name.ts";
 
 // A program with pipes or with a pseudo-terminal.
 export interface Running {

@@ -4,7 +4,7 @@ import type { ServerChannel, Session } from "ssh2";
 import { isAppError } from "@berth/contract/errors.ts";
 import type { StartedProgram } from "../program-list/started-program.ts";
 import type { Environment } from "../programs/environment.ts";
-import { isSize } from "../programs/pty.ts";
+import { isSize } from "../programs/pty/pty.ts";
 import type { Running, RunningOptions } from "../programs/running.ts";
 import { commandShell, loginShell } from "../terminals/shell.ts";
 import { serveSftp } from "./sftp/sftp.ts";

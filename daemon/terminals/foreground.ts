@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { programName } from "../programs/program-name.ts";
+import { programName } from "../programs/system/program-name.ts";
 
 // The name of the program that reads a terminal's input; null if that is the terminal's own program, such as a shell.
 export function foregroundProgram(ownPid: number): string | null {

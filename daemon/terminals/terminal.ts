@@ -3,8 +3,8 @@ import type { Terminal, TerminalFromClient, TerminalFromDaemon } from "@berth/co
 import type { WebSocket } from "ws";
 import { parseMessage } from "../http/sockets.ts";
 import { foregroundProgram } from "./foreground.ts";
-import { isSize, type Pty, type PtyOptions } from "../programs/pty.ts";
-import { signalName } from "../programs/signal-name.ts";
+import { isSize, type Pty, type PtyOptions } from "../programs/pty/pty.ts";
+import { signalName } from "../programs/system/signal-name.ts";
 import type { StartedProgram } from "../program-list/started-program.ts";
 import type { Ring } from "./ring.ts";
 

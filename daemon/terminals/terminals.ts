@@ -11,7 +11,7 @@ import { acceptSocket } from "../http/sockets.ts";
 import { isViewer } from "../http/viewers.ts";
 import type { ReplaceOptions } from "../io/replace-file.ts";
 import type { Environment } from "../programs/environment.ts";
-import { isSize, openPty } from "../programs/pty.ts";
+import { isSize, openPty } from "../programs/pty/pty.ts";
 import type { StartedProgram } from "../program-list/started-program.ts";
 import { createRing, type Ring } from "./ring.ts";
 import { openScrollback, type SavedTerminal } from "./scrollback.ts";

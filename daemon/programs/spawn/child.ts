@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { Readable, Writable } from "node:stream";
 import { getSystemErrorName } from "node:util";
-import { signalName } from "../signal-name.ts";
+import { signalName } from "../system/signal-name.ts";
 import type { CLibrary, SystemFailure } from "./c-library.ts";
 
 // The part of Node's ChildProcess that the daemon uses.

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { listNames, readText } from "../io/read-or-empty.ts";
+import { listNames, readText } from "../../io/read-or-empty.ts";
 
 // One process as the kernel lists it. A pid alone is not unique over time; together with the start time it is.
 export interface ListedProcess {

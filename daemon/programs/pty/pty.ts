@@ -1,6 +1,6 @@
-import { requireNative, resolveNative } from "./native-package.ts";
-import { preferForOomKill } from "./oom-score.ts";
-import { signalGroup, stopGroup } from "./process-group.ts";
+import { requireNative, resolveNative } from "../native-package.ts";
+import { preferForOomKill } from "../system/oom-score.ts";
+import { signalGroup, stopGroup } from "../system/process-group.ts";
 import { createPtyInput } from "./pty-input.ts";
 
 // A program on a pseudo-terminal. This uses only the native part of node-pty. Its JavaScript part allocates a buffer for

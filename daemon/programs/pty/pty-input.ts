@@ -1,5 +1,5 @@
 import { writeSync } from "node:fs";
-import { systemCode } from "../http/errors.ts";
+import { systemCode } from "../../http/errors.ts";
 
 // Writes input to a PTY. libuv uses blocking writes for terminals, so with a stream's own `write`, a program that does not
 // read its input would block the whole daemon. This writes to the non-blocking descriptor, queues what the kernel does not

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
-import { readText } from "../io/read-or-empty.ts";
+import { readText } from "../../io/read-or-empty.ts";
 
 // Node gives its main thread this name, and the kernel names the process after it.
 const NODE_THREAD = "MainThread";

@@ -1,4 +1,4 @@
-import { readText } from "../io/read-or-empty.ts";
+import { readText } from "../../io/read-or-empty.ts";
 
 // The use of this sandbox by its control group; null if the sandbox does not see its control group.
 
