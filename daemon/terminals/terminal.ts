@@ -2,7 +2,7 @@ import { readlinkSync } from "node:fs";
 import type { Terminal, TerminalFromClient, TerminalFromDaemon } from "@berth/contract/daemon.ts";
 import type { WebSocket } from "ws";
 import { parseMessage } from "../http/sockets.ts";
-import { foregroundProgram } from "./foreground.ts";
+import { watchForeground } from "./foreground-watch.ts";
 import { isSize, type Pty, type PtyOptions } from "../programs/pty/pty.ts";
 import { signalName } from "../programs/system/signal-name.ts";
 import type { StartedProgram } from "../program-list/started-program.ts";
@@ -65,11 +65,6 @@ const HOLD_BACK_BYTES = 512 * 1024;
 const STALLED_MS = 1000;
 // How much of the current line stays when a terminal is cleared.
 const MAX_LINE_BYTES = 4096;
-// A program that comes to the foreground or leaves it writes something, at least a line break or a prompt.
-const PROGRAM_CHECK_DELAY_MS = 200;
-const PROGRAM_CHECK_EVERY_MS = 1000;
-// On a busy machine a program may start long after the line break that the shell wrote, and then write nothing.
-const PROGRAM_CHECKS_AFTER_OUTPUT = 5;
 
 export function createTerminal(options: TerminalOptions): LiveTerminal {
   const { ring } = options;
@@ -78,10 +73,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   let pty: Pty | null = null;
   let flushing: NodeJS.Immediate | null = null;
   let holding: NodeJS.Timeout | null = null;
-  let program: string | null = null;
-  let checkingProgram: NodeJS.Timeout | null = null;
-  let programCheckedAtMs = 0;
-  let programChecksLeft = 0;
+  const foreground = watchForeground({ pid: () => pty?.pid, onChange: options.onProgram });
   // The start of the current line when the output was last cleared.
   let clearedAt = 0;
 
@@ -89,7 +81,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
 
   function describe(): Terminal {
     const { id, title, createdAtMs } = options;
-    return { id, title, program, cols, rows, createdAtMs, exit, offset: ring.end };
+    return { id, title, program: foreground.program, cols, rows, createdAtMs, exit, offset: ring.end };
   }
 
   function start(): void {
@@ -99,7 +91,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   function onExit(code: number | null, signal: number | null): void {
     exit = { code, signal: signal === null ? null : signalName(signal) };
     pty = null;
-    program = null;
+    foreground.noteExit();
     for (const client of clients) flush(client);
     broadcast({ type: "exit", ...exit });
     options.onExit();
@@ -109,19 +101,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     ring.write(chunk);
     // A PTY delivers at most 4 KiB per read. Output of one turn of the event loop is sent together.
     flushing ??= setImmediate(flushAll);
-    programChecksLeft = PROGRAM_CHECKS_AFTER_OUTPUT;
-    const waitMs = Math.max(PROGRAM_CHECK_DELAY_MS, programCheckedAtMs + PROGRAM_CHECK_EVERY_MS - Date.now());
-    checkingProgram ??= setTimeout(checkProgram, waitMs).unref();
-  }
-
-  function checkProgram(): void {
-    checkingProgram = null;
-    programCheckedAtMs = Date.now();
-    if (--programChecksLeft > 0) checkingProgram = setTimeout(checkProgram, PROGRAM_CHECK_EVERY_MS).unref();
-    const found = pty && foregroundProgram(pty.pid);
-    if (found === program) return;
-    program = found;
-    options.onProgram();
+    foreground.noteOutput();
   }
 
   function flushAll(): void {
