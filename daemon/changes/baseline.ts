@@ -1,7 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { copyFile, lstat, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Change } from "@berth/contract/agent.ts";
+import type { Change } from "@berth/contract/changes.ts";
 import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
 
 // The workspace at the start of the session, for sessions without git. Taken once, at the first start. Most sessions start

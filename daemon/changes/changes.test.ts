@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Changes } from "@berth/contract/agent.ts";
+import type { Changes } from "@berth/contract/changes.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 let daemon: TestDaemon;

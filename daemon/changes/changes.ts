@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { copyFile, mkdir, rm } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Change, Changes } from "@berth/contract/agent.ts";
+import type { Change, Changes } from "@berth/contract/changes.ts";
 import { requiredPath } from "../files/files.ts";
 import { parsePath, type WorkspaceFolder } from "../files/workspace-folder.ts";
 import { readJson } from "../http/body.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import type { Change } from "@berth/contract/agent.ts";
+import type { Change } from "@berth/contract/changes.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
 import { launchGit } from "../git/process/launch-git.ts";

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Static, TSchema } from "typebox";
 import { expect, test } from "vitest";
 import type * as agent from "../../agent.ts";
+import type * as changes from "../../changes.ts";
 import type * as daemon from "../../daemon.ts";
 import type * as git from "../../git.ts";
 import type * as questions from "../../questions.ts";
@@ -74,7 +75,7 @@ test("the described bodies are the types that the daemon uses", () => {
     Fits<Of<"SearchEvent">, daemon.SearchEvent>,
     Fits<Of<"Terminal">, daemon.Terminal>,
     Fits<Of<"PortList">["ports"][number], daemon.ListeningPort>,
-    Fits<Of<"Changes">, agent.Changes>,
+    Fits<Of<"Changes">, changes.Changes>,
     Fits<Of<"Health">, daemon.Health>,
     Fits<GitOf<"GitStatus">, git.GitStatus>,
     Fits<GitOf<"GitBranches">["branches"][number], git.GitBranch>,

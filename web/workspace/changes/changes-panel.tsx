@@ -2,7 +2,7 @@ import "../styles/panels.css";
 import "../styles/source-control.css";
 import { GitBranch, GitCompare, RefreshCw, Undo2 } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
-import type { Change, Changes } from "@berth/contract/agent.ts";
+import type { Change, Changes } from "@berth/contract/changes.ts";
 import { usePage, useSandbox, useSandboxState, useSession } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { useGitActions } from "../actions/git-actions.ts";
