@@ -1,4 +1,4 @@
-import { DEFAULT_TEMPLATE, type Template } from "@berth/contract";
+import { DEFAULT_TEMPLATE, type SnapshotId, type Template } from "@berth/contract";
 import { adoptSnapshot } from "@berth/server/store/snapshots/write.ts";
 import { DEFAULT_TEMPLATE as DEFAULTS, loadTemplates, TEMPLATE_NAME } from "@berth/server/templates.ts";
 import type { Command } from "commander";
@@ -18,7 +18,7 @@ interface Options extends GitOptions {
 export const addBuild = (group: Command): Command =>
   group
     .command("build <repository>")
-    .description("make a template of a repository: its devcontainer's image, and its files as they are when they are set up")
+    .description("make a template of a repository, with the image of its devcontainer and its files after their setup")
     .requiredOption("--name <name>", "the name of the new template")
     .option("--template <name>", "the template in which it is built and set up", DEFAULT_TEMPLATE)
     .option("--ref <name>", "its branch, tag or commit")
@@ -26,10 +26,10 @@ export const addBuild = (group: Command): Command =>
     .option("--json", "print JSON")
     .action(build);
 
-// Lets a session of the running server do the work, so that image and files are those that a user of the repository would get.
+// A session of the running server does the work, so the image and the files are those that a user of the repository would get.
 async function build(repository: string, options: Options): Promise<void> {
   if (!TEMPLATE_NAME.test(options.name))
-    throw new Error(`${options.name} is no name for a template: use small letters, digits and hyphens.`);
+    throw new Error(`${options.name} is no name for a template: use lower-case letters, digits and hyphens.`);
   if (!/^https?:\/\//.test(repository))
     throw new Error("Name the address of a repository that the server can fetch, beginning with https://.");
   const { templatesFile } = await readSettings();
@@ -41,7 +41,7 @@ async function build(repository: string, options: Options): Promise<void> {
   await withServer(async (server) => {
     const wanted = { git, template: options.template, name: options.name };
     const { image, snapshotId } = await setUpRepository(server, wanted, interrupted);
-    await adopt(snapshotId);
+    await adopt(snapshotId as SnapshotId);
     if (image === undefined && !template.allowBuilds) noteMore(notBuilt(template));
     const entry = { ...ownFields(template), ...(image !== undefined && { image }), snapshot: snapshotId };
     const next = nextStep(options.name, templates.get(options.name));
@@ -62,26 +62,26 @@ function abortOnSignals(): AbortSignal {
   return abort.signal;
 }
 
-const adopt = (snapshotId: string): Promise<void> =>
+const adopt = (snapshotId: SnapshotId): Promise<void> =>
   withStore(({ change }) =>
     change(async (tx, note) => {
       await note("snapshot.adopt", "operator", snapshotId);
-      if (!(await adoptSnapshot(tx, snapshotId as never))) throw new Error(`The snapshot ${snapshotId} is not ready.`);
+      if (!(await adoptSnapshot(tx, snapshotId))) throw new Error(`The snapshot ${snapshotId} is not ready.`);
     }),
   );
 
 const notBuilt = ({ name }: Template): string =>
   `The image is that of the template ${name}, which allows no builds. If devcontainer.json has a build or features, set allowBuilds in ${name}, and run this again.`;
 
-// Image and files stay as long as the snapshot.
+// The server keeps the image and the files as long as the snapshot.
 function nextStep(name: string, before: Template | undefined): string {
   const entry = "to the file that BERTH_TEMPLATES names, and restart the server.";
   if (!before) return `Add this entry ${entry}`;
-  const old = before.snapshot === undefined ? "" : ` Then \`berth snapshot delete ${before.snapshot}\` frees the disk of the former one.`;
+  const old = before.snapshot === undefined ? "" : ` Then \`berth snapshot delete ${before.snapshot}\` frees the disk of the old one.`;
   return `There is a template ${name} already. Add this entry in its place ${entry}${old}`;
 }
 
-// The fields that the file sets for the template, except for those that the image and the files replace. Everything else has its default.
+// The fields of the template that differ from their defaults, except for those that the image and the files replace.
 const ownFields = (template: Template): Partial<Template> =>
   Object.fromEntries(
     Object.entries(template).filter(

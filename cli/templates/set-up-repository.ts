@@ -17,14 +17,14 @@ export interface RepositorySetup {
 
 const USER = "berth-template-build";
 const LOOK_EVERY_MS = 1_000;
-// Far longer than a build and a setup. If this command is killed, the session goes by itself.
+// Far longer than a build and a setup. If this command is killed, the server ends the session after this time.
 const TIMEOUT_MS = 4 * 60 * 60_000;
-// A server that restarts goes on with the session.
+// A server that restarts continues with the session.
 const MAX_SILENT_MS = 60_000;
 const BUILD_LOG = ".berth/setup/build.log";
 
-// Lets a session fetch a repository, build its image and run its setup, and takes a snapshot of it. The session is destroyed in any case.
-// `image` is undefined if it runs in that of its template.
+// Lets a session fetch a repository, build its image and run its setup, and takes a snapshot of it. Always destroys the session. `image` is
+// undefined if the session runs in the image of its template.
 export async function setUpRepository(
   { sessions, snapshots }: ServerCall,
   { git, template, name }: RepositorySetup,
@@ -41,7 +41,7 @@ export async function setUpRepository(
   } finally {
     await session.destroy().catch(() => {
       noteMore(
-        `The session ${session.sessionId} could not be destroyed. It goes by itself, or with: berth session destroy ${session.sessionId}`,
+        `The session ${session.sessionId} could not be destroyed. It ends within four hours, or with: berth session destroy ${session.sessionId}`,
       );
     });
   }
@@ -74,7 +74,7 @@ async function awaitSetup(session: Session, signal: AbortSignal): Promise<string
   }
 }
 
-// A user would go on without the image, but a template is made for it.
+// A session works without the image, but a template is made for it.
 async function checkImage(sessionId: string): Promise<void> {
   await withStore(async ({ store }) => {
     const found = await findSession(store.db, sessionId);
@@ -84,7 +84,7 @@ async function checkImage(sessionId: string): Promise<void> {
   });
 }
 
-// The log of the build, on stderr. While the sandbox starts again, it cannot be read.
+// Shows the log of the build on stderr. While the sandbox restarts, the log cannot be read.
 function createLog({ home }: Session) {
   let shown = 0;
   return {
