@@ -35,23 +35,14 @@ export function createPostgresReader(run: RunQuery): PostgresReader {
 
   async function readAll(text: string, parameters: string[], parse: (row: unknown) => unknown): Promise<Found> {
     const found: Found = new Map();
+    const add = (parameter: string, row: unknown): void => {
+      const parsed = once(() => parse(row));
+      if (!found.has(parameter)) found.set(parameter, parsed);
+    };
     const [only] = parameters;
     // The plain query is less work for the database.
-    if (parameters.length === 1) {
-      const [row] = await run(text, [only]);
-      if (row)
-        found.set(
-          only!,
-          once(() => parse(row)),
-        );
-      return found;
-    }
-    for (const { [KEY]: key, ...row } of await run(forAll(text), [parameters]))
-      if (!found.has(key as string))
-        found.set(
-          key as string,
-          once(() => parse(row)),
-        );
+    if (parameters.length === 1) for (const row of await run(text, [only])) add(only!, row);
+    else for (const { [KEY]: key, ...row } of await run(forAll(text), [parameters])) add(key as string, row);
     return found;
   }
 
