@@ -1,9 +1,9 @@
-// The output of a build, for all sessions that follow it. The beginning and the end are kept, because the end says why a build has failed.
+// The output of a build, for all sessions that follow it. A long log keeps its beginning and its end, which says why a build has failed.
 export interface BuildLog {
   add(text: string): void;
-  // Nothing is added any more. Followers get the end of a log that was too long.
+  // The build has ended. Followers of a log that was too long get its end.
   end(): void;
-  // The follower gets what is there, and what comes.
+  // The follower gets the log so far, and then each addition.
   follow(follower: (text: string) => void): Disposable;
 }
 
@@ -32,7 +32,7 @@ export function createBuildLog(): BuildLog {
       const room = Math.max(0, MAX_CHARS - shown.length);
       show(text.slice(0, room));
       last += text.slice(room);
-      // Not each time, because that copies all of it.
+      // Only now and then, because it copies the text.
       if (last.length > 2 * MAX_END_CHARS) cut();
     },
     end() {

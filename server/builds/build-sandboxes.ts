@@ -5,6 +5,7 @@ import { pipeline as pipe } from "node:stream/promises";
 import { isAppError, newId, type SandboxId, type Template } from "@berth/contract";
 import type { ExecEvent } from "@berth/contract/daemon.ts";
 import { buildHash } from "./built-image.ts";
+import { boundStream } from "../bounded-io/bound-stream.ts";
 import { splitLines } from "../bounded-io/split-lines.ts";
 import { MINUTE, SECOND } from "../clock.ts";
 import { createDaemonLinks, type DaemonLinks } from "../daemon-link/daemon-links.ts";
@@ -13,8 +14,8 @@ import type { Driver } from "../drivers/driver.ts";
 import { describeError } from "../faults/describe-error.ts";
 import type { Log } from "../log.ts";
 
-// Runs each build in a sandbox of its own, which may do what buildah needs, and has no secret of a session. These sandboxes are in a data
-// folder of their own, so that nothing takes them for a session's.
+// Runs each build in its own sandbox, which has the rights that buildah needs and no secret of a session. These sandboxes have their own
+// data folder, so that nothing takes them for a session's.
 export interface BuildSandboxes extends AsyncDisposable {
   // Writes the image to the file `image`, as a docker-archive. Rejects with a BuildFailure if the build fails.
   run(build: SandboxBuild, options: { onOutput(text: string): void; signal: AbortSignal }): Promise<void>;
@@ -31,13 +32,13 @@ export interface SandboxBuild {
 // Its message is a sentence for people.
 export class BuildFailure extends Error {}
 
-// The session that has the files has ended or was stopped, for example.
+// The files are in another session, which may have ended or been stopped.
 export class ArchiveGone extends Error {}
 
 export interface BuildSandboxesDeps {
   // The driver of such sandboxes.
   openDriver(): Promise<Driver>;
-  // A server before this one may have left sandboxes.
+  // Whether an earlier server may have left sandboxes.
   hasLeft: boolean;
   egress: { open(id: SandboxId, template: Template): Promise<void>; close(id: SandboxId): Promise<void> } & AsyncDisposable;
   log: Log;
@@ -58,14 +59,13 @@ export function createBuildSandboxes({ openDriver, hasLeft, egress, log }: Build
   const open = () =>
     (opening ??= (async () => {
       const driver = await openDriver();
-      // A server that was killed may have left sandboxes.
-      for (const { id } of await driver.list(AbortSignal.timeout(END_MS))) await driver.destroy(id, AbortSignal.timeout(END_MS));
+      await destroyAll(driver);
       return { driver, links: createDaemonLinks({ driver, tokenOf: (id) => tokens.get(id) ?? "", log }) };
     })().catch((error: unknown) => {
       opening = undefined;
       throw error;
     }));
-  // They should not run until the next build.
+  // Without this, they would run until the next build.
   if (hasLeft) open().catch((error: unknown) => log.error("builds.unusable", { error: describeError(error) }));
 
   async function run(
@@ -111,12 +111,16 @@ export function createBuildSandboxes({ openDriver, hasLeft, egress, log }: Build
   };
 }
 
+export async function destroyAll(driver: Driver): Promise<void> {
+  for (const { id } of await driver.list(AbortSignal.timeout(END_MS))) await driver.destroy(id, AbortSignal.timeout(END_MS));
+}
+
 interface RunOptions {
   onOutput(text: string): void;
   signal: AbortSignal;
 }
 
-// The limits and the egress of the session's template, over the machine's programs.
+// The sandbox has the limits and the egress of the session's template, and the machine's programs.
 function templateOf({ name, memoryMb, cpus, pids, tmpMb, diskMb, egress }: Template): Template {
   return { name, memoryMb, cpus, pids, tmpMb, diskMb, egress, env: {}, agent: null };
 }
@@ -133,18 +137,18 @@ async function sendArchive(
       done(null, chunk);
     },
   });
-  const source = Promise.withResolvers<never>();
-  const gone = (error: unknown) => source.reject(new ArchiveGone("the files of the build cannot be read any more", { cause: error }));
+  const gone = (error: unknown) => new ArchiveGone("the files of the build can no longer be read", { cause: error });
   const archive = await open(signal).catch((error: unknown) => {
-    throw new ArchiveGone("the files of the build cannot be read any more", { cause: error });
+    throw gone(error);
   });
-  const body = pipeline(archive, hashing, (error) => error && gone(error));
+  const cut = Promise.withResolvers<never>();
+  const body = pipeline(archive, hashing, (error) => error && cut.reject(gone(error)));
   const path = `/files/content?path=${ARCHIVE}`;
   const sent = links.request(id, { method: "PUT", path, body, headersTimeoutMs: SEND_MS, signal });
-  const response = await Promise.race([sent, source.promise]);
+  const response = await Promise.race([sent, cut.promise]);
   await readResponseText(response.body);
   if (response.status >= 300) throw new Error(`the archive was not taken (${response.status})`);
-  // Otherwise others would get an image that is not theirs.
+  // Other sessions get the image by this digest.
   if (hash.digest("hex") !== digest) throw new BuildFailure("The image could not be built, because files changed in the meantime.");
 }
 
@@ -152,6 +156,7 @@ async function runProgram(links: DaemonLinks, id: SandboxId, { onOutput, signal 
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify({ command: COMMAND });
   const response = await links.request(id, { method: "POST", path: "/exec", headers, body, bodyTimeoutMs: 0, signal });
+  if (response.status !== 200) throw new Error(`the program was not started (${response.status})`);
   for await (const line of splitLines(response.body, MAX_LINE_CHARS)) {
     const event = JSON.parse(line) as ExecEvent;
     if (event.type === "stdout" || event.type === "stderr") onOutput(event.data);
@@ -167,12 +172,6 @@ async function receiveImage(
 ): Promise<void> {
   const response = await links.request(id, { method: "GET", path: `/files/content?path=${IMAGE}`, bodyTimeoutMs: SILENT_MS, signal });
   if (response.status !== 200) throw new BuildFailure("The image could not be built: the build has left none.");
-  let bytes = 0;
-  const bounding = new Transform({
-    transform(chunk: Buffer, _, done) {
-      bytes += chunk.length;
-      done(bytes > maxBytes ? new BuildFailure("The image is larger than the disk of its sandbox.") : null, chunk);
-    },
-  });
-  await pipe(response.body, bounding, createWriteStream(image, { mode: 0o600 }), { signal });
+  const bounded = boundStream(response.body, maxBytes, () => new BuildFailure("The image is larger than the disk of its sandbox."));
+  await pipe(bounded, createWriteStream(image, { mode: 0o600 }), { signal });
 }

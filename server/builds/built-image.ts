@@ -7,7 +7,7 @@ export const builtImageName = (digest: string): string => `${BUILT_PREFIX}${dige
 
 export const isBuiltImage = (image: string): boolean => image.startsWith(BUILT_PREFIX);
 
-// Identifies what an image is built from, when it has been updated with the archive. Builds with another template may reach other hosts,
-// and so have another result.
+// Updated with the archive, it identifies what an image is built from. It includes the template, because a build that can reach other hosts
+// may have another result.
 export const buildHash = ({ name, egress }: Pick<Template, "name" | "egress">): Hash =>
   createHash("sha256").update(JSON.stringify([name, egress]));

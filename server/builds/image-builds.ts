@@ -23,14 +23,14 @@ export interface ImageBuilds extends AsyncDisposable {
 
 export interface BuildJob {
   partnerId: string;
-  // Whose limits and egress the build has.
+  // The build has its limits and its egress.
   template: Template;
-  // Opens the archive of what is built (daemon/builds/), which has the same bytes each time.
+  // Opens the archive with the plan and the files (daemon/builds/). It has the same bytes each time.
   open(signal: AbortSignal): Promise<Readable>;
 }
 
 export interface BuildOptions {
-  // Gets what the build writes, also what it has written before this call. Of a very long log, the middle is left out.
+  // Called with the whole log of the build, including what it wrote before this call. The middle of a very long log is left out.
   onOutput(text: string): void;
   signal: AbortSignal;
 }
@@ -38,7 +38,7 @@ export interface BuildOptions {
 export interface ImageBuildsDeps {
   sandboxes: BuildSandboxes;
   images: Pick<Required<DriverImages>, "stateOf" | "importArchive">;
-  // For the archives of images on their way to the store.
+  // For the archives of images until they are stored.
   folder: string;
   log: Log;
 }
@@ -71,9 +71,8 @@ export function createImageBuilds({ sandboxes, images, folder, log }: ImageBuild
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, closing.signal]);
     const output = createBuildLog();
-    const build: Build = { result: Promise.resolve(""), log: output, followers: 0, abort };
     const startedMs = performance.now();
-    build.result = turns({ holder: partnerId, signal }, async () => {
+    const result = turns({ holder: partnerId, signal }, async () => {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const archive = join(folder, `${digest}.tar`);
@@ -92,10 +91,11 @@ export function createImageBuilds({ sandboxes, images, folder, log }: ImageBuild
       log.info("image.built", { image: name, partnerId, tookMs: Math.round(performance.now() - startedMs) });
       return name;
     });
-    build.result.catch((error: unknown) => {
+    result.catch((error: unknown) => {
       if (!signal.aborted) log.warn("image.build_failed", { image: name, partnerId, error: describeError(error) });
     });
-    void build.result.catch(() => {}).finally(() => builds.delete(name));
+    void result.catch(() => {}).finally(() => builds.delete(name));
+    const build: Build = { result, log: output, followers: 0, abort };
     builds.set(name, build);
     return build;
   }
@@ -107,7 +107,7 @@ export function createImageBuilds({ sandboxes, images, folder, log }: ImageBuild
     });
   }
 
-  // The last one who leaves ends the build.
+  // Without followers, a build is aborted.
   async function follow(build: Build, { onOutput, signal }: BuildOptions): Promise<string> {
     using _ = build.log.follow(onOutput);
     build.followers++;
@@ -115,7 +115,7 @@ export function createImageBuilds({ sandboxes, images, folder, log }: ImageBuild
       return await raceAbort(build.result, signal);
     } finally {
       build.followers--;
-      if (build.followers === 0) build.abort.abort(new Error("nobody waits for the build any more"));
+      if (build.followers === 0) build.abort.abort(new Error("no session waits for this build"));
     }
   }
 
@@ -133,13 +133,13 @@ export function createImageBuilds({ sandboxes, images, folder, log }: ImageBuild
           return await follow(build, { ...options, signal });
         } catch (error) {
           signal.throwIfAborted();
-          // The session from which another build took its files may be gone.
+          // The files of a shared build are in another session, which may be gone.
           if (!shared || error instanceof BuildFailure) throw error;
         }
       }
     },
     async [Symbol.asyncDispose]() {
-      closing.abort(new Error("the server stops"));
+      closing.abort(new Error("the server is stopping"));
       await Promise.allSettled([...builds.values()].map(({ result }) => result));
       await sandboxes[Symbol.asyncDispose]();
     },

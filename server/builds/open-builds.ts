@@ -6,7 +6,7 @@ import type { Driver } from "../drivers/driver.ts";
 import { buildsRefusal, openBuildDriver } from "../drivers/index.ts";
 import { createLocalEgress } from "../egress/local-egress.ts";
 import { silentLog, type Log } from "../log.ts";
-import { createBuildSandboxes } from "./build-sandboxes.ts";
+import { createBuildSandboxes, destroyAll } from "./build-sandboxes.ts";
 import { createImageBuilds, noBuilds, type ImageBuilds } from "./image-builds.ts";
 
 export interface OpenBuildsOptions {
@@ -18,9 +18,8 @@ export interface OpenBuildsOptions {
   log: Log;
 }
 
-// The data folder of the sandboxes that build images, and the archives of images on their way to the store.
+// The data folder of the sandboxes that build images. It also holds the archives of images until they are stored.
 export const BUILDS_FOLDER = "builds";
-const TIMEOUT_MS = 60_000;
 
 export async function openBuilds({ config, driver, ownPorts, clock, log }: OpenBuildsOptions): Promise<ImageBuilds> {
   const refusal = await buildsRefusal(driver, config);
@@ -33,10 +32,10 @@ export async function openBuilds({ config, driver, ownPorts, clock, log }: OpenB
   return createImageBuilds({ sandboxes, images: { importArchive, stateOf }, folder: join(dataDir, "archives"), log });
 }
 
-// Ends the builds of a server that was killed.
+// Destroys the sandboxes of a server that was killed.
 export async function endLeftBuilds(config: Config): Promise<void> {
   const dataDir = join(config.dataDir, BUILDS_FOLDER);
   if (!existsSync(dataDir)) return;
   await using driver = await openBuildDriver({ ...config, dataDir }, silentLog);
-  for (const { id } of await driver.list(AbortSignal.timeout(TIMEOUT_MS))) await driver.destroy(id, AbortSignal.timeout(TIMEOUT_MS));
+  await destroyAll(driver);
 }

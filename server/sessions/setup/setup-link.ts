@@ -1,6 +1,7 @@
 import { AppError, type SandboxId } from "@berth/contract";
-import { pipeline, Transform, type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { MAX_BUILD_BYTES, type BuildNews, type SetupReport, type SetupRequest } from "@berth/contract/daemon-internal.ts";
+import { boundStream } from "../../bounded-io/bound-stream.ts";
 import { readResponseText } from "../../daemon-link/link-errors.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { SECOND } from "../../clock.ts";
@@ -20,10 +21,10 @@ export interface SetupLink {
 const ANSWER_TIMEOUT_MS = 30 * SECOND;
 
 export function createSetupLink(links: Pick<DaemonLinks, "request">): SetupLink {
-  async function call(sandboxId: SandboxId, method: "GET" | "POST", rest: string, body: object | null, signal: AbortSignal) {
+  async function call(sandboxId: SandboxId, method: "GET" | "POST", subpath: string, body: object | null, signal: AbortSignal) {
     const response = await links.request(sandboxId, {
       method,
-      path: `/internal/setup${rest}`,
+      path: `/internal/setup${subpath}`,
       headersTimeoutMs: ANSWER_TIMEOUT_MS,
       bodyTimeoutMs: ANSWER_TIMEOUT_MS,
       signal,
@@ -44,7 +45,7 @@ export function createSetupLink(links: Pick<DaemonLinks, "request">): SetupLink 
     async openBuild(sandboxId, signal) {
       const path = "/internal/setup/build";
       const { status, body } = await links.request(sandboxId, { method: "GET", path, bodyTimeoutMs: ANSWER_TIMEOUT_MS, signal });
-      if (status === 200) return boundedStream(body, MAX_BUILD_BYTES);
+      if (status === 200) return boundStream(body, MAX_BUILD_BYTES, () => unusable("it sends more files than a build may have"));
       body.destroy();
       throw unusable(`it answered ${status}`);
     },
@@ -52,19 +53,6 @@ export function createSetupLink(links: Pick<DaemonLinks, "request">): SetupLink 
       await call(sandboxId, "POST", "/build", news, signal);
     },
   };
-}
-
-function boundedStream(body: Readable, maxBytes: number): Readable {
-  let bytes = 0;
-  const bounded = new Transform({
-    transform(chunk: Buffer, _, done) {
-      bytes += chunk.length;
-      done(bytes > maxBytes ? unusable("it sends more files than a build may have") : null, chunk);
-    },
-  });
-  // The error of one stream ends the other, and the reader learns of it.
-  pipeline(body, bounded, () => {});
-  return bounded;
 }
 
 function parseReport(text: string): SetupReport {
