@@ -116,8 +116,8 @@ const INTERRUPTED = 130;
 
 const hasEnded = (report: SetupReport | null) => report?.status === "done" || report?.status === "failed";
 
-// A server that does not know images sends this.
-const NO_BUILDS = "this server cannot build images";
+// The defaults are for older servers.
+const NO_BUILDS = "this server cannot build images.";
 const NO_IMAGE: SetupImage = { allowed: null, used: null, failed: null, reason: null };
 
 // The server has checked the rest.
