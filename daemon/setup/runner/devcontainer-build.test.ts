@@ -77,6 +77,8 @@ test("equal files make equal archives, and a context that no line uses is left o
     "repository/.devcontainer/one/",
     "repository/.devcontainer/one/install.sh",
   ]);
+  file(".devcontainer/Dockerfile", "FROM debian\nRUN --network=none \\\n  --mount=type=bind,target=/mnt true\n");
+  expect((await pack()).names).toContain("repository/./.gitignore");
 });
 
 test("variables of args are replaced, without those of the session", () => {
@@ -114,9 +116,9 @@ test("a link that leads out of the repository, a device and a large context are 
   await expect(pack({ dockerfile: "inside" })).rejects.toThrow("there is no .devcontainer/inside");
   writeFileSync(join(root, "Dockerfile"), "FROM debian\nCOPY . /\n");
   await expect(pack({ dockerfile: "inside", context: "folder" })).rejects.toThrow(".devcontainer/folder leads out of the repository");
-  await expect(pack({ dockerfile: "." })).rejects.toThrow(".devcontainer is no file");
+  await expect(pack({ dockerfile: "." })).rejects.toThrow(".devcontainer is not a file");
   execFileSync("mkfifo", [join(root, "pipe")]);
-  await expect(pack({ dockerfile: "../pipe" })).rejects.toThrow("pipe is no file");
+  await expect(pack({ dockerfile: "../pipe" })).rejects.toThrow("pipe is not a file");
   // A link to a file of the repository is that file.
   await pack({ dockerfile: "inside", context: ".." });
   expect(execFileSync("tar", ["-xOf", archive, "repository/./Dockerfile"], { encoding: "utf8" })).toContain("FROM debian");

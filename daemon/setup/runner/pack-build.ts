@@ -6,9 +6,9 @@ import { pipeline } from "node:stream/promises";
 import { MAX_BUILD_BYTES } from "@berth/contract/daemon-internal.ts";
 import { PLAN_FILE, REPOSITORY_FOLDER, type BuildPlan } from "../../builds/build-plan.ts";
 
-// A line that brings files of the context into the image. Without one, the context is not needed, and then a change of the repository's
-// other files does not lead to another build.
-const USES_CONTEXT = /^\s*(COPY|ADD|ONBUILD|RUN\s+--mount)\b/im;
+// Matches a Dockerfile that may bring files of the context into the image. Otherwise the context is not packed, so that a change of the
+// repository's other files does not lead to another build.
+const USES_CONTEXT = /^\s*(COPY|ADD|ONBUILD)\b|--mount\b/im;
 const MAX_DOCKERFILE_BYTES = 1024 * 1024;
 
 // Writes an archive with the plan and the files of the repository that a build uses. Equal files make equal archives.
@@ -31,7 +31,7 @@ export async function packBuild(wanted: BuildPlan, root: string, archive: string
   }
 }
 
-// The archive has links as they are, and none of them leads anywhere where the image is built.
+// Replaces the paths of the plan by their targets, because the archive contains links as links. Throws if one is outside of the repository.
 function withoutLinks({ base, features, ...rest }: BuildPlan, root: string): BuildPlan {
   const whole = realpathSync(root);
   const resolve = (path: string) => {
@@ -70,12 +70,12 @@ function pathsOf({ base, features }: BuildPlan, root: string): string[] {
   if ("image" in base) return folders;
   const file = join(root, base.dockerfile);
   const found = statSync(file);
-  if (!found.isFile()) throw new Error(`${base.dockerfile} is no file`);
+  if (!found.isFile()) throw new Error(`${base.dockerfile} is not a file`);
   if (found.size > MAX_DOCKERFILE_BYTES) throw new Error(`${base.dockerfile} is larger than ${MAX_DOCKERFILE_BYTES / 2 ** 20} MiB`);
   return [...new Set([...(USES_CONTEXT.test(readFileSync(file, "utf8")) ? [base.context] : []), base.dockerfile, ...folders])];
 }
 
-// It stops at the limit, because the disk of the session would be full otherwise.
+// Stops at the limit, so that the archive does not fill the disk of the session.
 async function tar(args: string[], archive: string): Promise<void> {
   const child = spawn("tar", args, { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
