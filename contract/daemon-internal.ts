@@ -144,8 +144,8 @@ export interface SetupRepository {
 }
 // GET /internal/setup?seen={status}    answers when the status differs from `seen`, or after 15 seconds
 export interface SetupReport {
-  // `source`: it is fetched; `image`: the source is there, and the sandbox has to start again in `image`; `build`: the same, and the image
-  // has to be built before; `command`: the command runs; `done`; `failed`: the source could not be fetched.
+  // `source`: it is fetched; `image`: the source is there, and the sandbox has to start again in `image`; `build`: the same, but the image
+  // has to be built first; `command`: the command runs; `done`; `failed`: the source could not be fetched.
   status: "source" | "image" | "build" | "command" | "done" | "failed";
   image?: string;
   // Why the source failed; otherwise null.
@@ -153,13 +153,13 @@ export interface SetupReport {
   // null: there was no command, or it has not ended.
   exitCode: number | null;
 }
-// GET /internal/setup/build      what the image is built from: a tar archive of at most MAX_BUILD_BYTES, during the status `build`
-// POST /internal/setup/build     BuildNews: what the build has written, and its end if it has failed. Idempotent
+// GET /internal/setup/build      the files for the build, a tar archive of at most MAX_BUILD_BYTES, during the status `build`
+// POST /internal/setup/build     BuildNews: a part of the build's log, and why the build has failed. Idempotent
 export const MAX_BUILD_BYTES = 256 * 2 ** 20;
 export interface BuildNews {
   // The place of `text` in the log, in bytes.
   from: number;
   text: string;
-  // A sentence. Absent: it goes on.
+  // A sentence. Absent while the build goes on.
   failed?: string;
 }

@@ -10,7 +10,7 @@ export interface IdleProcessorsOptions {
 // The kernel counts idle time in steps of 10 ms.
 const MIN_PERIOD_MS = 20;
 
-// Returns how many processors of the machine were idle, on average, since the last call. If that was a moment ago, the answer is the same.
+// Returns how many processors of the machine were idle, on average, since the last call. Calls within a few milliseconds get the same answer.
 export function createIdleProcessors({ readIdleMs = readMachineIdleMs, nowMs = () => performance.now() }: IdleProcessorsOptions = {}) {
   let last = { totalMs: readIdleMs(), readAtMs: nowMs() };
   let idle = 0;

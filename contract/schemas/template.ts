@@ -53,11 +53,11 @@ export const Template = Type.Object({
   description: Type.Optional(Type.String()),
   // oci: the folder of an unpacked root file system. Default: the host's /usr, read-only.
   root: Type.Optional(Type.String()),
-  // oci: programs run as the root user of `root` and may change it, on the disk of the sandbox. Default: the root is read-only.
+  // oci: programs may change `root` or the image, on the disk of the sandbox, and run as root or the user of the image. Default: read-only.
   writableRoot: Type.Optional(Type.Boolean()),
-  // docker and kubernetes: the image. Default: the configured default image.
+  // Not for the driver process. Default: the configured default image or, with oci, `root`.
   image: Type.Optional(Type.String()),
-  // docker and kubernetes: the images that a repository's devcontainer.json may ask for, as patterns. Default: none.
+  // The images that a repository's devcontainer.json may ask for, as patterns. Not for the driver process. Default: none.
   allowedImages: Type.Optional(Type.Array(Type.String({ pattern: IMAGE_PATTERN }), { maxItems: 100 })),
   // oci: whether an image is built for a repository whose devcontainer.json has `build` or `features`. Default: false.
   allowBuilds: Type.Optional(Type.Boolean()),

@@ -17,7 +17,7 @@ const SLOW_AFTER_MS = 2000;
 
 export interface ModelWatch {
   observer: ModelCallObserver;
-  // Lets the agent hear that this turn is cancelled while it waits for the model.
+  // Begins the answers that the agent waits for in this turn, so that it notices a cancellation.
   beginAnswers(turn: Turn): void;
 }
 

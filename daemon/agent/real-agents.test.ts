@@ -9,7 +9,7 @@ import { agentBecomes, agentState, openPanel } from "../testing/agent-panel.ts";
 import { runAgent } from "../testing/run-agent.ts";
 import { runsOf } from "../testing/runs.ts";
 
-// Runs the same tests with every agent that is installed on this machine. The one of the modes is in tests/agents/changes.test.ts.
+// Runs the same tests with every agent that is installed on this machine. The test of the modes is in tests/agents/changes.test.ts.
 for (const agent of AGENTS) describeWith(agent.missing, agent.name, { timeout: 120_000 }, () => testAgent(agent));
 
 function testAgent(agent: TestAgent): void {

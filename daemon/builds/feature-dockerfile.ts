@@ -29,7 +29,7 @@ export function featureDockerfile({ base, imageUser, containerUser, remoteUser, 
   return [`FROM ${base}`, "USER root", ...features.flatMap(install), ...last, ""].join("\n");
 }
 
-// `node:node` names a group, too.
+// `node:node` also names a group.
 const userName = (user: string): string => user.split(":")[0] || "root";
 
 const variables = (options: Record<string, string>): string =>

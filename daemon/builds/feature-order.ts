@@ -1,7 +1,8 @@
 import type { Feature } from "./feature.ts";
 
-// The order in which features are installed, as the specification of features says: in rounds, each of which has those features that wait for
-// no other one. Of these, the first one in `installOrder` is installed alone, and others in the order of their names. A circle is refused.
+// The order in which features are installed, as the specification of features says. Each round has the features that wait for no other
+// feature. Of these, the first one in `installOrder` is installed alone. If none is in it, all are installed, in the order of their names.
+// Throws if features wait for each other.
 export function orderFeatures(features: readonly Feature[], installOrder: readonly string[]): Feature[] {
   const rank = (feature: Feature) => {
     const at = installOrder.findIndex((id) => isNamed(feature, id));
@@ -20,13 +21,13 @@ export function orderFeatures(features: readonly Feature[], installOrder: readon
   return ordered;
 }
 
-// Not as a language sorts, so that the order is the same everywhere.
+// Independent of the locale.
 const compareNames = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const follows = (feature: Feature, other: Feature): boolean =>
   feature.dependsOn.some(({ id }) => isNamed(other, id)) || feature.installsAfter.some((id) => isNamed(other, id));
 
-// installsAfter and overrideFeatureInstallOrder name features without a version, and local ones by the id that they have.
+// installsAfter and overrideFeatureInstallOrder name features without a version, and local features by their own id.
 const isNamed = ({ id, ownId }: Feature, name: string): boolean =>
   withoutVersion(id) === withoutVersion(name) || (id.startsWith(".") && ownId === name);
 

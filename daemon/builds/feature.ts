@@ -13,7 +13,7 @@ export interface Feature {
   // The variables for install.sh.
   options: Record<string, string>;
   containerEnv: Record<string, string>;
-  // Ids of features that are installed before, if they are installed at all.
+  // Ids of features that come first if they are installed at all.
   installsAfter: string[];
   dependsOn: WantedFeature[];
   // Properties that do not apply here.

@@ -39,7 +39,7 @@ function readOwnFile(id: string, folder: string): string {
   return readFileSync(file, "utf8");
 }
 
-// A local feature names others relative to the folder of devcontainer.json, which is that of its own folder without its name.
+// A local feature names others relative to the folder of devcontainer.json, which is its own folder without its id.
 function inFolder(dependency: WantedFeature, { id, folder }: WantedFeature): WantedFeature {
   if (!dependency.id.startsWith(".") || folder === null) return dependency;
   const parent = folder.endsWith(normalize(id)) ? folder.slice(0, -normalize(id).length) : dirname(folder);
@@ -58,7 +58,7 @@ async function fetchFeature(id: string, folder: string, run: RunTool): Promise<s
     layers?: { mediaType: string; digest: string }[];
   };
   const layer = layers.find(({ mediaType }) => mediaType === LAYER);
-  if (!layer) throw new Error(`${id} is no feature.`);
+  if (!layer) throw new Error(`${id} is not a feature.`);
   await run("tar", ["-xf", join(fetched, layer.digest.replace("sha256:", "")), "-C", unpacked, "--no-same-owner"]);
   return unpacked;
 }

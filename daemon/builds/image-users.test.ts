@@ -10,7 +10,7 @@ test("an image for devcontainers names its users in a label, and the last entry 
   expect(usersOf(JSON.stringify({ remoteUser: "node" })).remoteUser).toBe("node");
 });
 
-test("a label that is malformed or hostile names nobody", () => {
+test("a label that is malformed or hostile names no users", () => {
   for (const label of [undefined, 7, "", "[", "null", '[{"remoteUser": "a\\nRUN b"}]', "[[1]]", '{"remoteUser": 1}'])
     expect(usersOf(label)).toEqual({ user: "app:app", containerUser: null, remoteUser: null });
   expect(imageUsers("{}").user).toBe("");

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { printCommand } from "../io/print.ts";
 
-// Runs a program with its output in the log, and returns nothing, or its stdout. Rejects with a sentence if it fails.
+// Runs a program. Its output goes to the log or, with `capture`, its stdout is the result. Rejects with a sentence if it fails.
 export type RunTool = (
   command: string,
   args: readonly string[],

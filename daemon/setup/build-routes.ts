@@ -7,7 +7,7 @@ import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import type { SetupFiles } from "./setup-files.ts";
 
-// Lets the server take what an image is built from, and show how the build goes.
+// The server fetches the files for a build here, and sends the log of the build.
 export const buildRoutes = (files: SetupFiles): Route[] => [
   {
     method: "GET",
@@ -24,7 +24,7 @@ export const buildRoutes = (files: SetupFiles): Route[] => [
     path: "/internal/setup/build",
     async handle({ request, response }) {
       const { from, text, failed } = (await readJson(request)) as Partial<BuildNews>;
-      if (!Number.isSafeInteger(from) || from! < 0 || typeof text !== "string") throw badRequest("The news of the build are malformed");
+      if (!Number.isSafeInteger(from) || from! < 0 || typeof text !== "string") throw badRequest("The news of the build is malformed");
       append(files, from!, text);
       if (typeof failed === "string") files.writeBuildEnd({ reason: failed });
       sendJson(response, 200, { status: "ok" });
@@ -32,7 +32,7 @@ export const buildRoutes = (files: SetupFiles): Route[] => [
   },
 ];
 
-// The same news may come twice.
+// Idempotent: the same news may come twice.
 function append({ folder, buildLog }: SetupFiles, from: number, text: string): void {
   if (text === "") return;
   mkdirSync(folder, { recursive: true });

@@ -16,7 +16,7 @@ export function watchSettings(
 ): SettingsWatch {
   const look = () => onChange(readSettings());
   return {
-    // The file is replaced, and its folder may not be there yet, so the system's own events would not do.
+    // The file is replaced, and its folder may not be there yet, so a watch over the file itself would miss changes.
     start: () => void watchFile(settingsFile, { interval: LOOK_EVERY_MS, persistent: false }, look),
     stop: () => unwatchFile(settingsFile, look),
   };

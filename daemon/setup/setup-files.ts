@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ExpectedPort, RepositorySettings } from "@berth/contract/daemon.ts";
 import type { SetupReport, SetupRequest } from "@berth/contract/daemon-internal.ts";
 import { isStringRecord } from "../http/body.ts";
+import { recordOf } from "../io/json-values.ts";
 import { replaceFile } from "../io/replace-file.ts";
 
 // The daemon and the program in the Setup terminal exchange two files: what to do, and how far it is. They survive a restart of
@@ -27,7 +28,7 @@ export interface SetupFiles {
   readonly settingsFile: string;
   readSettings(): RepositorySettings;
   writeSettings(settings: RepositorySettings): void;
-  // The files that a build of an image uses, and what the build has written so far.
+  // The files for the build of an image, and the build's log so far.
   readonly buildArchive: string;
   readonly buildLog: string;
   // Why the build has failed. null: it has not ended.
@@ -113,8 +114,7 @@ export function openSetupFiles(folder: string): SetupFiles {
     },
     settingsFile: fileOf("settings"),
     readSettings() {
-      const found = read<unknown>(fileOf("settings"));
-      return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as RepositorySettings) : {};
+      return recordOf(read(fileOf("settings"))) as RepositorySettings;
     },
     writeSettings: (settings) => write(fileOf("settings"), settings),
     writePorts: (ports) => write(fileOf("ports"), ports),

@@ -26,8 +26,8 @@ export interface ConnectionBoundaryOptions {
 }
 
 export function createConnectionBoundary({ log, connection, fields = {} }: ConnectionBoundaryOptions): ConnectionBoundary {
-  // Few, and not a set: one that changes with every request leaves its former tables behind, and what they still refer to outlives the
-  // collections of new objects.
+  // An array, because there are few. A set that changes with every request leaves old tables behind, and the objects that these refer to
+  // survive collections of young objects.
   const open: CoverableStream[] = [];
   const work = { name: `${connection} connection` };
   let failed = false;

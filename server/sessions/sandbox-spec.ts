@@ -71,8 +71,8 @@ export function snapshotOf(source: object | null | undefined, { snapshot }: Pick
   return "snapshotId" in source ? (source.snapshotId as SnapshotId) : undefined;
 }
 
-// Whether sessions of the template may use this image of their repository. A session gets an image that was built only from the server,
-// which has built it for this session, for a session of which it is a copy, or for one with equal files.
+// Whether sessions of the template may use this image of their repository. Only the server gives a session an image that was built: for
+// this session, for the session that it is a copy of, or for one with equal files.
 export const allowsImage = (template: Pick<Template, "allowedImages" | "allowBuilds"> | undefined, image: string): boolean =>
   isBuiltImage(image) ? allowsBuilds(template) : isImageAllowed(image, template?.allowedImages ?? []);
 

@@ -27,7 +27,7 @@ describe("the item of a tool call", () => {
     expect(item({ status: "completed", content }, pending).content).toEqual([]);
   });
 
-  test("has the kind that the agent names, or that its title or its input tells", () => {
+  test("has the kind that the agent names, or that follows from its title or its input", () => {
     const kindOf = (call: object, old?: Parameters<typeof toolItem>[1]) => item(call, old).toolKind;
     const pending = item({ title: "write · a.ts" });
     expect(pending.toolKind).toBe("edit");

@@ -6,7 +6,7 @@ export type ToolKind = ToolItem["toolKind"];
 
 const TOOL_KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch"] as const;
 
-// goose names no kind of a tool. Its title begins with the tool's name, and those of other extensions begin with the extension's.
+// goose does not name the kind of a tool. Its title begins with the tool's name, and those of other extensions begin with the extension's.
 export function toolKindOf(kind: string | null | undefined, { title, rawInput }: Pick<ToolCallUpdate, "title" | "rawInput">): ToolKind {
   const known = TOOL_KINDS.find((name) => name === kind);
   if (known || kind === "switch_mode") return known ?? "other";

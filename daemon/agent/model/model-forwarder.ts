@@ -37,7 +37,7 @@ export interface ModelCall {
   headers: IncomingHttpHeaders;
   // Whether the model may use tools. The requests of a turn do; those for a title do not. Known at the end.
   hasTools: boolean;
-  // Gives the agent the head of an answer, and no more, if the model has not begun one: goose hears no cancel before.
+  // Sends only the head of an answer if the model has not begun one. Until then, goose ignores a cancellation.
   beginAnswer(): void;
 }
 

@@ -70,7 +70,7 @@ export async function askPermission(
 
 // Completes "Always allow …". null if the agent does not say what kind of tool it wants to use.
 function actionOf({ toolKind, title }: ToolItem, input: unknown): string | null {
-  // Whatever kind of tool the agent calls it.
+  // A command, even if the agent names another kind of tool.
   if (typeof input === "object" && input !== null && "command" in input) return ACTIONS.execute ?? null;
   const [name, ...rest] = title.split(" · ");
   return ACTIONS[toolKind] ?? (name && rest.length > 0 ? `the tool “${name.slice(0, 60)}”` : null);

@@ -6,14 +6,14 @@ import { requireNative } from "../native-package.ts";
 export interface CLibrary {
   // The end to read and the end to write. Throws a SystemFailure.
   pipe(): [read: number, write: number];
-  // Starts a program that leads a new session, without any open file but its three. Returns its number. Throws a SystemFailure.
+  // Starts a program that leads a new session, with these three open files only. Returns its process id. Throws a SystemFailure.
   spawn(launch: Launch): number;
-  // How a child has ended, as `wait` encodes it; null if it runs. After that, its number may belong to another process.
+  // How a child has ended, as `wait` encodes it; null if it runs. After its end, the id may belong to another process.
   reap(pid: number): number | null;
 }
 
 export interface Launch {
-  // No name to look up: absolute, or relative to `cwd`.
+  // Absolute, or relative to `cwd`. Not looked up in PATH.
   path: string;
   args: string[];
   // `NAME=value`.
@@ -50,7 +50,7 @@ const SETSID = 0x80;
 // Above the size of each structure in the C library.
 const STRUCTURE_BYTES = 512;
 
-// Throws if this machine has none of it: koffi is not installed, or the C library is an older one.
+// Throws if koffi is not installed, or if the C library is too old.
 export function loadCLibrary(): CLibrary {
   const koffi = requireNative(`@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`) as Koffi;
   const library = koffi.load(null);

@@ -74,7 +74,7 @@ function reapChildren(library: CLibrary): void {
   }
 }
 
-// A program that could not be started. Emits the error soon.
+// A program that could not be started. Emits the error in the next tick.
 export function describeFailed(words: string[], { errno }: SystemFailure): Spawned {
   const code = getSystemErrorName(-errno);
   const error = Object.assign(new Error(`spawn ${words[0]} ${code}`), { code, errno: -errno, syscall: "spawn", path: words[0] });
@@ -100,7 +100,7 @@ const openOutput = (fd: number): Readable => new Socket({ fd, readable: true, wr
 
 function openInput(fd: number): Writable {
   const input = new Socket({ fd, readable: false, writable: true });
-  // The end of a pipe is that it is closed. Only sockets have an end besides that.
+  // A pipe ends when it is closed. Only a socket can be shut down before that.
   input._final = (callback) => callback();
   return input;
 }

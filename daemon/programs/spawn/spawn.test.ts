@@ -80,7 +80,7 @@ describe("a program starts as with Node's spawn", () => {
     expect(await outcomeOf(program)).toMatchObject({ output: "out\n", errors: "error\n", code: 0 });
   });
 
-  test("arguments that the system refuses are an error, and a NUL too", async () => {
+  test("arguments that the system refuses are an error, and so is a NUL", async () => {
     const long = "x".repeat(3_000_000);
     expect(await outcomeOf(spawn(["/bin/true", long], { cwd: "/", env: {}, stdin: "ignore" }))).toMatchObject({ error: "E2BIG" });
     expect(() => spawn(["/bin/echo", "a\0b"], { cwd: "/", env: {}, stdin: "ignore" })).toThrow("NUL");

@@ -6,8 +6,8 @@ import { substitute } from "./variables.ts";
 
 const MAX_TARGET_LENGTH = 128;
 
-// The image that has to be built before a sandbox can start as devcontainer.json says. null: nothing, or nothing can be. `folder` is that of the
-// file, below the repository. Throws a sentence if it cannot be built.
+// The build that devcontainer.json describes. null: it describes none, or names no image to build on. `folder` is that of the file, below the
+// repository. Throws if the image cannot be built.
 export function buildPlanOf(
   parsed: Record<string, unknown>,
   { root, folder, image }: { root: string; folder: string; image: string | null },
@@ -29,7 +29,7 @@ export function buildPlanOf(
   };
 }
 
-// `dockerFile` and `context` beside `build` are the form of older files.
+// Older files have `dockerFile` and `context` beside `build`.
 function dockerfileOf(parsed: Record<string, unknown>, root: string, folder: string): DockerfileBuild | null {
   const build = recordOf(parsed.build);
   const dockerfile = build.dockerfile ?? build.dockerFile ?? parsed.dockerFile;
@@ -60,6 +60,6 @@ const USED = new Set(["dockerfile", "dockerFile", "context", "args", "target"]);
 
 function userOf(value: unknown): string | null {
   if (value === undefined) return null;
-  if (typeof value !== "string" || !USER_NAME.test(value)) throw new Error("a name of a user has characters that names do not have");
+  if (typeof value !== "string" || !USER_NAME.test(value)) throw new Error("the name of a user has characters that are not allowed");
   return value;
 }

@@ -32,7 +32,7 @@ test("a link to a device is not read", () => {
   expect(readDevcontainer(folder.path, () => {})).toBeNull();
 });
 
-test("what does not apply is named: mounts with their place, and single properties of a build", () => {
+test("properties that do not apply are named: mounts by their paths, and single properties of a build", () => {
   const mounts = [
     "source=modules,target=${containerWorkspaceFolder}/node_modules,type=volume",
     { source: "cache", target: "/home/user/.cache", type: "volume" },

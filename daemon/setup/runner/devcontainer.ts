@@ -83,7 +83,7 @@ function toDevcontainer(parsed: unknown, root: string, folder: string): Devconta
   };
 }
 
-// The variables, with the names of those that cannot be used. `remoteEnv` comes last.
+// The variables, and the names of those that cannot be used. `remoteEnv` takes precedence.
 function variablesOf(properties: Record<"containerEnv" | "remoteEnv", unknown>, root: string) {
   const env: Record<string, string> = {};
   const unusable: string[] = [];
@@ -102,7 +102,7 @@ function variablesOf(properties: Record<"containerEnv" | "remoteEnv", unknown>, 
   return { env, unusable };
 }
 
-// The mounts that do not apply, by where they would be. Files below the workspace and the home are kept anyway, so a volume there needs nothing.
+// The mounts that do not apply, named by their paths. A volume below the workspace or the home needs nothing, because files there are kept.
 function mountsElsewhere(mounts: unknown, root: string): string[] {
   const others = (Array.isArray(mounts) ? mounts : []).flatMap((mount: unknown) => {
     const fields = typeof mount === "string" ? Object.fromEntries(mount.split(",").map((field) => field.trim().split("=", 2))) : mount;
@@ -113,7 +113,7 @@ function mountsElsewhere(mounts: unknown, root: string): string[] {
     if (type === "volume" && path !== null && [`${root}/`, ...KEPT].some((folder) => `${path}/`.startsWith(folder))) return [];
     return [path === null ? "a mount without a path" : `${type === "volume" ? "volume" : "mount"} at ${path}`];
   });
-  return others.length > 0 ? [...new Set(others)] : [];
+  return [...new Set(others)];
 }
 
 const KEPT = ["/workspace/", "/home/user/"];

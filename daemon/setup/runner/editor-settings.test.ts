@@ -28,7 +28,7 @@ test("settings of VS Code that the workspace has are used, with its own names an
   });
 });
 
-test("values of another type, and what is no object, are not used", () => {
+test("values of another type are not used", () => {
   const settings = { "editor.tabSize": 1e9, "editor.insertSpaces": "yes", "editor.wordWrap": {}, toString: 1, "editor.formatOnSave": null };
   expect(editorSettingsOf({ vscode: { settings } })).toEqual({
     settings: {},

@@ -1,8 +1,8 @@
 import type { RepositorySettings } from "@berth/contract/daemon.ts";
 import { recordOf } from "../../io/json-values.ts";
 
-// The settings of VS Code that the editor of the workspace has, too, and that say how the texts of a repository are written. Those of a person's
-// taste, such as fonts and keys, are not a repository's to choose.
+// The settings of VS Code that the workspace's editor also has, and that say how a repository's texts are written. A repository does not choose
+// a person's fonts or keys.
 const SETTINGS: Record<string, (value: unknown) => RepositorySettings | null> = {
   "editor.tabSize": (value) =>
     Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 16 ? { "editor.tabSize": Number(value) } : null,

@@ -47,7 +47,8 @@ async function main(folder: string, mode: string): Promise<void> {
   process.exitCode = exitCode;
 }
 
-// Lets the server build an image of what the repository names. Returns whether the sandbox runs in it, if there is none to wait for.
+// Lets the server build the image that the repository describes. Returns whether the sandbox runs in it. If a build succeeds, the sandbox
+// is stopped before this returns.
 async function build(
   wanted: BuildPlan,
   { plan, root, files, report }: { plan: SetupPlan; root: string; files: SetupFiles; report: (status: "build") => void },
@@ -57,7 +58,7 @@ async function build(
     return false;
   };
   const { used, failed, reason } = plan.image;
-  // It is not needed any more, and it would stay on the disk of the session and in its snapshots.
+  // It is no longer needed, and it would stay on the disk of the session and in its snapshots.
   if (used !== null || failed !== null) rmSync(files.buildArchive, { force: true });
   if (used !== null) {
     showLog(files.buildLog);

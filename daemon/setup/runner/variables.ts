@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 
-// Replaces the variables of devcontainer.json. null: it contains one that has no value here, or it is no text.
+// Replaces the variables of devcontainer.json. null: it contains one that has no value here, or it is not a string.
 export function substitute(value: unknown, root: string, env: NodeJS.ProcessEnv = process.env): string | null {
   if (typeof value !== "string") return null;
   let isWhole = true;
@@ -12,7 +12,7 @@ export function substitute(value: unknown, root: string, env: NodeJS.ProcessEnv 
   return isWhole && !text.includes("\0") && !text.includes("${") ? text : null;
 }
 
-// There is no machine of the user beside the sandbox, so its variables have only the default that they name.
+// There is no local machine besides the sandbox, so its variables have only their defaults.
 function valueOf(expression: string, root: string, env: NodeJS.ProcessEnv): string | null {
   const [kind, name = "", ...fallback] = expression.split(":");
   switch (kind) {

@@ -14,7 +14,7 @@ export interface SystemRouteDeps {
   templates: Pick<Templates, "get" | "keys">;
   // How many warm sandboxes of each template the pool holds when it is full.
   poolTargets(): ReadonlyMap<string, number>;
-  // How far an image is, for people; null if only the engine knows.
+  // The state of an image, for people; null if only the engine knows.
   imageState(image: string): string | null;
   // The checks of `berth doctor`.
   examine(): Promise<(Omit<ConsoleFinding, "cure"> & { cure?: string | undefined })[]>;

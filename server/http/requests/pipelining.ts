@@ -43,7 +43,7 @@ export function handleInSequence(handle: Handle): Handle {
 
 interface Connection {
   socket: Socket;
-  // A request is handled, or the next one starts in a moment.
+  // A request is being handled, or the next one is about to start.
   isBusy: boolean;
   waiting: [IncomingMessage, ServerResponse][];
 }

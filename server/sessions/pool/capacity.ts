@@ -22,8 +22,8 @@ export interface Capacity {
   roomForBlanks(held: number): number;
   // True if the machine has far more to do than its processors can do now.
   isBusy(): boolean;
-  // Resolves when the processors have time for work that no caller waits for, at the latest after a moment: on a machine that is always
-  // busy, this work must be done too.
+  // Waits until the processors have time for work that no caller waits for, but at most half a second: this work must also be done on a
+  // machine that is always busy.
   untilIdle(): Promise<void>;
   // True if paused sandboxes should give their memory back at once.
   isMemoryLow(): boolean;

@@ -207,7 +207,7 @@ test("a create whose sandbox has room leaves the warm one to creates that wait f
   expect((await first).sandboxId).toBe(ids[1]);
 });
 
-test("the pool creates no blanks while a sandbox waits for room, also one of another server", async () => {
+test("the pool creates no blanks while a sandbox waits for room, even one of another server", async () => {
   let isFull = true;
   let tries = 0;
   await using services = await openTestSessions({

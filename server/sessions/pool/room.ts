@@ -23,7 +23,7 @@ export interface RoomSearch extends Disposable {
   // The same while the create's sandbox still waits for room, so that it can start without another try. `make` has the result if the create is
   // refused too early for that.
   makeEarly(): Promise<void>;
-  // The create has got room, so the promise is void.
+  // The create has room, so its promise ends.
   end(): void;
   // How many warm sandboxes of the kind were promised to other creates.
   promised(): number;

@@ -144,7 +144,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log, o
     const action = actions[session.state] as StepAction<SessionInStep>;
     const undone = await begin(session, "failed", { changes: action.failed?.(session, reason) ?? {} });
     if (!undone || undone.session.generation === session.generation) return;
-    // The caller can try elsewhere, and what is left of a sandbox without room is in nobody's way.
+    // The caller can try elsewhere, and the rest of a sandbox without room blocks nothing.
     if (isAppError(reason, "capacity_reached") && session.state === "creating") void perform(undone).catch(() => {});
     else await work(undone, { ...entry, stop: new AbortController() }).catch(() => {});
   }

@@ -144,7 +144,7 @@ type ValueOf<Entry> = Entry extends { type: "boolean" }
 
 export type SettingsState = { -readonly [Name in SettingName]: ValueOf<Table[Name]> };
 
-// The settings that a repository may choose for those who have not chosen: how its texts are written.
+// The settings that a repository may choose for people who have not: those about how its texts are written.
 export const OF_REPOSITORIES: ReadonlySet<SettingName> = new Set(["indentWith", "tabSize", "wrapLines", "whitespace", "formatOnSave"]);
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];

@@ -17,7 +17,7 @@ test("a change keeps unknown names and leaves out defaults", () => {
   expect(values).toEqual({ other: 1, "workbench.theme": "dark" });
 });
 
-test("the repository's choice counts for those who have none, and only for how texts are written", () => {
+test("the repository's choice applies to people who have made none, and only to how texts are written", () => {
   const repository = { "editor.tabSize": 2, "editor.formatOnSave": true, "editor.wordWrap": "yes", "workbench.theme": "dark" };
   expect(readSettings({ "editor.formatOnSave": false }, repository)).toMatchObject({
     tabSize: 2,
