@@ -15,6 +15,7 @@ export interface BuildImageDeps extends UseImageDeps {
   changes: Pick<Changes, "listen">;
 }
 
+// The row of a failed build needs a name for its image.
 const NAMELESS = "build";
 
 // Builds the image that a session's repository describes, and starts the session's sandbox again in it. The session is used as before

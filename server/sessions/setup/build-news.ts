@@ -14,8 +14,13 @@ export interface BuildNewsSender extends AsyncDisposable {
 export function sendBuildNews(link: Pick<SetupLink, "sendBuildNews">, sandboxId: SandboxId, signal: AbortSignal): BuildNewsSender {
   let unsent = "";
   let from = 0;
-  let sending = Promise.resolve();
-  const timer = setInterval(() => void (sending = sending.then(send).catch(() => {})), SEND_EVERY_MS);
+  // One request at a time, because each may take as long as the timeout of the link.
+  let sending: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    sending ??= send()
+      .catch(() => {})
+      .finally(() => (sending = undefined));
+  }, SEND_EVERY_MS);
   timer.unref();
 
   async function send(): Promise<void> {
