@@ -120,8 +120,11 @@ function removeEmpty(folder: string): void {
 const ASK_PROXY = `require("http").get({ socketPath: process.argv[1], path: "http://no.invalid/" }, () => console.log("answered"))
   .on("error", (error) => console.log(String(error)))`;
 
+// The files of the runtime folder that every sandbox needs.
+const RUNTIME_FILES = ["", "init.sh", "lib/sh", "bin/node", "daemon.cjs"];
+
 function findCure(): string {
-  const isReadable = ["", "init.sh", "lib/sh", "bin/node"].every((name) => (statSync(join(RUNTIME_DIR, name)).mode & 0o004) !== 0);
+  const isReadable = RUNTIME_FILES.every((name) => (statSync(join(RUNTIME_DIR, name)).mode & 0o004) !== 0);
   return isReadable
     ? "The log of a create has more: session.creating.failed."
     : `The users of sandboxes cannot read ${RUNTIME_DIR}. Run: chmod -R a+rX ${RUNTIME_DIR}`;
@@ -131,7 +134,7 @@ function findCure(): string {
 async function describeConditions(config: Config): Promise<string> {
   const [probe] = await probeDrivers({ ...config, driver: "oci" });
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  const files = ["", "init.sh", "daemon.cjs", "bin/node"].map((name) => statSync(join(RUNTIME_DIR, name)).ctimeMs);
+  const files = RUNTIME_FILES.map((name) => statSync(join(RUNTIME_DIR, name)).ctimeMs);
   return JSON.stringify([boot, probe?.reason, RUNTIME_DIR, ...files]);
 }
 
