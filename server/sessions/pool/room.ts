@@ -68,16 +68,23 @@ export function createRoom({ store, transitions, driver, site, evict }: RoomDeps
     let isOver = false;
     const promised = () => (promises.get(key) ?? 0) - Number(isPromised);
 
-    function promise(is: boolean): void {
-      if (is && isOver) return;
-      if (is !== isPromised) promises.set(key, (promises.get(key) ?? 0) + (is ? 1 : -1));
-      isPromised = is;
+    function promise(): void {
+      if (isOver || isPromised) return;
+      promises.set(key, (promises.get(key) ?? 0) + 1);
+      isPromised = true;
+    }
+
+    function release(): void {
+      if (!isPromised) return;
+      promises.set(key, promised());
+      isPromised = false;
     }
 
     async function makeNow(): Promise<"claim" | "start" | null> {
       const blanks = await findBlanks();
       const claimable = blanks.filter((blank) => isClaimable(blank, kind));
-      promise(claimable.length > promised());
+      if (claimable.length > promised()) promise();
+      else release();
       if (isPromised) return "claim";
       return (await evictOne(blanks.filter((blank) => !claimable.includes(blank)))) ? "start" : null;
     }
@@ -94,11 +101,11 @@ export function createRoom({ store, transitions, driver, site, evict }: RoomDeps
         making = makeNow().finally(() => (making = undefined));
         if ((await making) === "start") evictedAtMs = performance.now();
       },
-      end: () => promise(false),
+      end: release,
       promised,
       [Symbol.dispose]() {
         isOver = true;
-        promise(false);
+        release();
       },
     };
   }
