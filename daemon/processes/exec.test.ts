@@ -38,7 +38,7 @@ describe("exec", () => {
     expect(outputOf(await exec({ command: ["printf", "%s", "$HOME; ls"] }))).toBe("$HOME; ls");
   });
 
-  test("passes the session's environment to the command above that of the image, without the daemon's variables", async () => {
+  test("passes the variables of the session and of the image to the command, without the daemon's, and the session's take precedence", async () => {
     await daemon.fetch("/internal/start", { method: "POST", body: { env: { FRUIT: "fig" }, agent: null, autoStartAgent: false } });
     const env = outputOf(await exec({ command: "env", env: { MORE: "yes" } }));
     expect(env).toContain("FRUIT=fig\n");

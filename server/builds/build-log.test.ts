@@ -15,7 +15,7 @@ test("followers get what was written before them, and then the rest", () => {
   expect(late).toEqual(["one\n", "two\n"]);
 });
 
-test("of a log without an end, the beginning and the last lines are kept", () => {
+test("an endless log keeps its beginning and its last lines", () => {
   const log = createBuildLog();
   let text = "";
   log.follow((more) => (text += more));

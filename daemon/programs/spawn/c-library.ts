@@ -47,7 +47,7 @@ const WNOHANG = 1;
 const SETSIGDEF = 0x04;
 const SETSIGMASK = 0x08;
 const SETSID = 0x80;
-// Above the size of each structure in the C library.
+// More than any of the C library's structures needs.
 const STRUCTURE_BYTES = 512;
 
 // Throws if koffi is not installed, or if the C library is too old.

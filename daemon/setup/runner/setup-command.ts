@@ -9,7 +9,7 @@ import type { Devcontainer } from "./devcontainer.ts";
 import { print, printCommand } from "../../io/print.ts";
 
 const FILE = ".berth/setup";
-// The image may have it in another place.
+// Stands for the shell of the image, which may be in another place.
 const SHELL = "/bin/sh";
 
 // The commands of the create, of the repository or of the template, in this order. Each of them is a list of words.

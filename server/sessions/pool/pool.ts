@@ -49,7 +49,7 @@ export interface Look extends Disposable {
   makeRoom(): ReturnType<RoomSearch["make"]>;
   // The same while its sandbox waits for room.
   makeRoomEarly(): Promise<void>;
-  // It has got room.
+  // Its sandbox has room.
   gotRoom(): void;
 }
 

@@ -20,7 +20,7 @@ export interface TerminalScreen extends Disposable {
   press(key: TouchKey): void;
   // Combines the next character that is typed with Ctrl, and then calls the listener. null: types as usual.
   onControlUsed(listener: (() => void) | null): void;
-  // Selects a place of a text, from the selection or from what was found last, because xterm drops its selection when the size changes.
+  // Selects a match. The search starts at the selection or, because xterm drops it when the size changes, at the last match.
   find(text: string, direction: FindDirection, last: Found | null): Found;
 }
 
