@@ -22,7 +22,7 @@ export const benchmark: Benchmark = {
   summary:
     "from a registry to an unpacked image, beside skopeo and umoci alone; the first create after that and the next; disk of 20 sandboxes",
   async run(run) {
-    const missing = [...registryMissing, machine.command("skopeo"), machine.command("umoci")].find(Boolean);
+    const missing = [...registryMissing, machine.imageTools()].find(Boolean);
     if (missing !== undefined) {
       run.remark(`Not measured: it ${missing}.`);
       return [];

@@ -1,6 +1,16 @@
 import { readFileSync } from "node:fs";
-import { folders } from "../support/registry/images.ts";
+import { machine, type Missing } from "../support/machine.ts";
+import { busyboxMissing, folders } from "../support/registry/images.ts";
 import { tarFile, type TarEntry } from "../support/registry/tar.ts";
+
+// For tests that let a server build images.
+export const buildsMissing: Missing[] = [
+  machine.root,
+  await machine.oci(),
+  machine.command("buildah"),
+  machine.imageTools(),
+  busyboxMissing,
+];
 
 // A repository with a devcontainer.json of the usual kind: a Dockerfile with arguments and a stage, and two features in local folders, of
 // which the first one has to be installed last. The image has BusyBox and nothing else.

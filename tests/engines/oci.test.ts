@@ -10,7 +10,7 @@ import { registryMissing, startRegistry } from "../support/registry/registry.ts"
 import { startBerth } from "../support/servers/berth.ts";
 import { imageConfig, sharedTemplate, templateJourney } from "./template-journey.ts";
 
-const missing = [await machine.oci(), machine.root, machine.command("skopeo"), machine.command("umoci"), ...registryMissing];
+const missing = [await machine.oci(), machine.root, machine.imageTools(), ...registryMissing];
 
 // docker.test.ts and kubernetes.test.ts make the same journey.
 testWith(missing, "a template gives the same sandbox on oci as on other engines", async () => {

@@ -42,6 +42,8 @@ export const machine = {
   // A file of a package that has no command.
   file: (pattern: string, debianPackage: string) =>
     unless(globSync(pattern).length > 0, `needs ${pattern} (apt-get install ${debianPackage})`),
+  // Programs that fetch and unpack the images of oci sandboxes.
+  imageTools: () => machine.command("skopeo") ?? machine.command("umoci"),
   // Debian's own Python, for the Python client.
   python: ["httpx", "pip"].map((name) =>
     unless(existsSync(`/usr/lib/python3/dist-packages/${name}`), `needs Debian's Python with ${name} (apt-get install python3-${name})`),

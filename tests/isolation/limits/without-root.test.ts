@@ -101,22 +101,18 @@ print("has it all")`;
       },
     );
 
-    testWith(
-      [machine.command("skopeo"), machine.command("umoci")],
-      "a sandbox runs in an image, as its user if there are ids for that",
-      async () => {
-        const layout = join(sandboxes.dataDir, "layout");
-        await writeOciLayout(layout, busyboxImage({ Env: ["GREETING=hello"], User: "1234" }));
-        const image = `oci:${layout}:latest`;
-        await sandboxes.driver.images!.fetch!(image, AbortSignal.timeout(60_000));
-        const inImage = await sandboxes.create({ image });
-        const { output } = await inImage.sh(
-          "readlink /bin/cat | grep -o busybox; echo $GREETING; (echo x > /etc/new) 2>/dev/null || echo kept; echo y > file; cat file; id -u",
-        );
-        expect(output).toBe(`busybox\nhello\nkept\ny\n${form === "one-id" ? 0 : 1234}\n`);
-        await sandboxes.driver.destroy(inImage.id, AbortSignal.timeout(30_000));
-      },
-    );
+    testWith(machine.imageTools(), "a sandbox runs in an image, as its user if there are ids for that", async () => {
+      const layout = join(sandboxes.dataDir, "layout");
+      await writeOciLayout(layout, busyboxImage({ Env: ["GREETING=hello"], User: "1234" }));
+      const image = `oci:${layout}:latest`;
+      await sandboxes.driver.images!.fetch!(image, AbortSignal.timeout(60_000));
+      const inImage = await sandboxes.create({ image });
+      const { output } = await inImage.sh(
+        "readlink /bin/cat | grep -o busybox; echo $GREETING; (echo x > /etc/new) 2>/dev/null || echo kept; echo y > file; cat file; id -u",
+      );
+      expect(output).toBe(`busybox\nhello\nkept\ny\n${form === "one-id" ? 0 : 1234}\n`);
+      await sandboxes.driver.destroy(inImage.id, AbortSignal.timeout(30_000));
+    });
 
     test("files that it has closed to itself can be copied, and nothing of them is left", async () => {
       const signal = () => AbortSignal.timeout(30_000);

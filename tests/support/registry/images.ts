@@ -2,10 +2,14 @@ import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { debianRoot } from "../docker/debian-root.ts";
+import { machine } from "../machine.ts";
 import { cachedLayer, makeImage, makeLayer, type Image, type ImageConfig, type Layer } from "./image.ts";
 import type { TarEntry } from "./tar.ts";
 
 // The images that tests find in a registry. Their files come from packages of the machine.
+
+// The package `busybox` has the same command, with libraries.
+export const busyboxMissing = machine.file("/usr/share/doc/busybox-static", "busybox-static");
 const BUSYBOX = "/bin/busybox";
 const PASSWD = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n";
 const DEFAULT_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

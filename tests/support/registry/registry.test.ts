@@ -12,13 +12,7 @@ import { busyboxImage, debianImage, distrolessImage, layeredImage, muslImage, wh
 import { registryMissing, startRegistry, type TestRegistry } from "./registry.ts";
 
 const run = promisify(execFile);
-const needs = [
-  ...registryMissing,
-  machine.root,
-  machine.command("skopeo"),
-  machine.command("umoci"),
-  machine.command("dpkg-query", "dpkg"),
-];
+const needs = [...registryMissing, machine.root, machine.imageTools(), machine.command("dpkg-query", "dpkg")];
 
 // What other tests rely on, seen by programs of the field.
 describeWith(needs, "the registry of the tests", () => {

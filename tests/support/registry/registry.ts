@@ -10,6 +10,7 @@ import { onPath } from "../on-path.ts";
 import { freePort } from "../servers/port.ts";
 import { makeCertificate } from "../servers/tls.ts";
 import { writeBlob, type Image } from "./image.ts";
+import { busyboxMissing } from "./images.ts";
 
 // Debian's docker-registry on the loopback, with TLS and a password. Images are put into its storage directly, which takes
 // milliseconds and also works for an image that no client would push.
@@ -33,7 +34,7 @@ export interface TestRegistry extends AsyncDisposable {
 export const registryMissing: Missing[] = [
   machine.command("docker-registry"),
   machine.command("openssl"),
-  machine.file("/usr/share/doc/busybox-static", "busybox-static"),
+  busyboxMissing,
   machine.file("/lib/ld-musl-*.so.1", "musl"),
 ];
 
