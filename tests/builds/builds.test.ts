@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Session, SessionRead } from "@berth/contract";
@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
 import { describeWith } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
-import { buildsMissing, devcontainerFiles } from "./devcontainer.ts";
+import { buildSandboxes, buildsMissing } from "./build-sandboxes.ts";
+import { devcontainerFiles } from "./devcontainer.ts";
 
 const SMALL = { allowBuilds: true, memoryMb: 512, pids: 128, diskMb: 256 };
 const USER = "RUN echo dev:x:1234:1234::/home/dev:/bin/sh >> /etc/passwd";
@@ -33,7 +34,7 @@ describeWith(buildsMissing, "builds of a repository's devcontainer.json", { time
   const create = (repository: string, template = "default") =>
     berth.api.create({ template, source: { git: { url: git.url(repository), token: "unused" } } });
   const act = (session: Session, action: string) => berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/${action}`);
-  // Replaces what the Dockerfile does after its first stage has BusyBox.
+  // Replaces the lines of the Dockerfile after BusyBox is installed.
   const withLines = (lines: string, more: object = {}) => {
     const files = devcontainerFiles({ build: { dockerfile: "Dockerfile", context: ".." }, ...more });
     const [first] = files[".devcontainer/Dockerfile"]!.toString().split("ARG COLOUR");
@@ -47,10 +48,7 @@ describeWith(buildsMissing, "builds of a repository's devcontainer.json", { time
   };
   const outputOf = async (session: Session, command: string) => (await berth.api.exec(session.sandboxId, command)).stdout;
   const logOf = (session: Session) => outputOf(session, "cat /home/user/.berth/setup/build.log");
-  const buildSandboxes = () => {
-    const sandboxes = join(berth.dataDir, "builds/sandboxes");
-    return existsSync(sandboxes) ? readdirSync(sandboxes) : [];
-  };
+  const sandboxes = () => buildSandboxes(berth);
 
   test("sessions of one repository share a build, and start again in its image", async () => {
     git.addRepository("shop", devcontainerFiles());
@@ -65,36 +63,36 @@ describeWith(buildsMissing, "builds of a repository's devcontainer.json", { time
     );
     expect(await outputOf(session, "cat steps")).toBe("created\nset up as dev\nattached\n");
     expect(await logOf(session)).toContain("STEP 2/5: ADD root.tar /");
-    expect(buildSandboxes()).toEqual([]);
+    expect(sandboxes()).toEqual([]);
   });
 
   test("a build that fails leaves the session as it is, and the Setup terminal says why", async () => {
     git.addRepository("broken", devcontainerFiles({ build: { dockerfile: "Dockerfile", context: ".." } }));
     const session = await create("broken");
-    expect(await setUp(session)).toMatchObject({ setup: { exitCode: 0 } });
-    expect((await detailsOf(session)).image).toBeUndefined();
+    const details = await setUp(session);
+    expect(details).toMatchObject({ setup: { exitCode: 0 } });
+    expect(details.image).toBeUndefined();
     expect(await logOf(session)).toContain('building at STEP "RUN false"');
     expect(await outputOf(session, "cat steps; ls /etc/greeting 2>&1")).toMatch(/^created\nset up as user\nattached\n.*No such file/s);
-    expect(buildSandboxes()).toEqual([]);
+    expect(sandboxes()).toEqual([]);
   });
 
   test("a build ends with its session, and a server that was killed leaves none behind", async () => {
     git.addRepository("slow", withLines("RUN sleep 600"));
     const session = await create("slow");
-    const sleeps = () => expect.poll(() => logOf(session), WAIT).toContain("RUN sleep 600");
-    await sleeps();
-    const [left] = buildSandboxes();
+    await expect.poll(() => logOf(session), WAIT).toContain("RUN sleep 600");
+    const [left] = sandboxes();
     await berth.kill();
     await berth.start();
     // The session's setup continues, with a build of its own.
-    await expect.poll(() => buildSandboxes().filter((id) => id !== left), WAIT).toHaveLength(1);
-    expect(buildSandboxes()).not.toContain(left);
+    await expect.poll(() => sandboxes().filter((id) => id !== left), WAIT).toHaveLength(1);
+    expect(sandboxes()).not.toContain(left);
     await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
-    await expect.poll(buildSandboxes, WAIT).toEqual([]);
+    await expect.poll(sandboxes, WAIT).toEqual([]);
     expect(readdirSync(join(berth.dataDir, "builds/egress"))).toEqual([]);
   });
 
-  test("a build that takes all processes, all disk or all of the log ends by itself, and so does one whose image is not usable", async () => {
+  test("a build that exhausts processes, disk or log ends by itself, and so does one whose image is unusable", async () => {
     const repositories = {
       processes: withLines("RUN for i in $(seq 1000); do sleep 600 & done"),
       disk: withLines("RUN dd if=/dev/zero of=/large bs=1M"),
@@ -117,10 +115,10 @@ describeWith(buildsMissing, "builds of a repository's devcontainer.json", { time
       expect((await detailsOf(session)).image).toBeUndefined();
       expect(await outputOf(session, "cat steps")).toContain("set up as user");
     }
-    // Each of them once: it is not tried again.
+    // Each fails once: a failed build is not retried.
     expect(failures() - before).toBe(4);
     expect(berth.output()).toContain('it runs as the user \\"nobody-here\\", who is not in it');
-    expect(buildSandboxes()).toEqual([]);
+    expect(sandboxes()).toEqual([]);
     for (const session of started) await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
   });
 
@@ -130,10 +128,10 @@ describeWith(buildsMissing, "builds of a repository's devcontainer.json", { time
     await expect.poll(() => logOf(session), WAIT).toContain("bomb; sleep 600");
     await expect.poll(() => outputOf(session, "echo still here"), WAIT).toBe("still here\n");
     await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
-    await expect.poll(buildSandboxes, WAIT).toEqual([]);
+    await expect.poll(sandboxes, WAIT).toEqual([]);
   });
 
-  test("a link in the context to a file of the machine leads to nothing of it", async () => {
+  test("a link in the context to a file of the machine exposes nothing of that file", async () => {
     const repository = withLines(
       `LABEL devcontainer.metadata='[{"remoteUser": "dev"}]'\nCOPY .devcontainer /all\n${USER}\nRUN mkdir /found; cat /all/shadow /all/folder/shadow > /found/shadow 2>&1 || true`,
     );
@@ -158,7 +156,7 @@ describeWith(buildsMissing, "builds of a repository's devcontainer.json", { time
     const fork = await berth.api.create({ source: { sessionId: session.sessionId } });
     expect(await outputOf(fork, "ls -a")).toContain(".devcontainer");
     expect((await act(session, "pause")).status).toBe(200);
-    await expect.poll(buildSandboxes, WAIT).toEqual([]);
+    await expect.poll(sandboxes, WAIT).toEqual([]);
     expect((await act(session, "resume")).status).toBe(200);
     expect(await setUp(session)).toMatchObject({ setup: { exitCode: 0 }, image: expect.stringContaining("berth-build") });
     expect(await outputOf(session, "cat steps")).toBe("created\nset up as dev\nattached\n");

@@ -1,23 +1,13 @@
 import { readFileSync } from "node:fs";
-import { machine, type Missing } from "../support/machine.ts";
-import { busyboxMissing, folders } from "../support/registry/images.ts";
+import { folders } from "../support/registry/images.ts";
 import { tarFile, type TarEntry } from "../support/registry/tar.ts";
-
-// For tests that let a server build images.
-export const buildsMissing: Missing[] = [
-  machine.root,
-  await machine.oci(),
-  machine.command("buildah"),
-  machine.imageTools(),
-  busyboxMissing,
-];
 
 // A repository with a devcontainer.json of the usual kind: a Dockerfile with arguments and a stage, and two features in local folders, of
 // which the first one has to be installed last. The image has BusyBox and nothing else.
 export function devcontainerFiles(more: object = {}): Record<string, string | Buffer> {
   return {
     ".devcontainer/devcontainer.json": `{
-      // As people write it.
+      // People write comments.
       "build": ${JSON.stringify({ dockerfile: "Dockerfile", context: "..", args: { COLOUR: "green" }, target: "tools" })},
       "features": { "./features/greeting": { "greeting-text": "hello" }, "./features/base": {} },
       "remoteUser": "dev",

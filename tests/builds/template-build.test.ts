@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionRead } from "@berth/contract";
@@ -9,7 +9,8 @@ import { startGitServer, type GitServer } from "../support/git/git-server.ts";
 import { describeWith } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { cliEnv, cliPath, runCliForJsonHere, runCliHere } from "../support/servers/cli.ts";
-import { buildsMissing, devcontainerFiles } from "./devcontainer.ts";
+import { buildSandboxes, buildsMissing } from "./build-sandboxes.ts";
+import { devcontainerFiles } from "./devcontainer.ts";
 
 const WAIT = { timeout: 120_000, interval: 200 };
 
@@ -135,28 +136,27 @@ describeWith(buildsMissing, "berth template build", { timeout: 300_000 }, () => 
         env: cliEnv(berth),
         stdio: ["ignore", "pipe", "pipe"],
       });
-      const said = { out: "", error: "" };
-      child.stdout.on("data", (chunk) => (said.out += String(chunk)));
-      child.stderr.on("data", (chunk) => (said.error += String(chunk)));
-      return { child, said, exited: once(child, "exit") as Promise<[number | null]> };
+      const output = { stdout: "", stderr: "" };
+      child.stdout.on("data", (chunk) => (output.stdout += String(chunk)));
+      child.stderr.on("data", (chunk) => (output.stderr += String(chunk)));
+      return { child, output, exited: once(child, "exit") as Promise<[number | null]> };
     };
     const building = start("slow");
-    await expect.poll(() => building.said.error, WAIT).toContain("while ! [ -e /x ]");
+    await expect.poll(() => building.output.stderr, WAIT).toContain("while ! [ -e /x ]");
     building.child.kill("SIGINT");
     expect(await building.exited).toEqual([130, null]);
-    expect(building.said.error).toContain("Interrupted. No template was made.");
+    expect(building.output.stderr).toContain("Interrupted. No template was made.");
     expect(await liveSessions()).toEqual([]);
-    const sandboxes = join(berth.dataDir, "builds/sandboxes");
-    await expect.poll(() => (existsSync(sandboxes) ? readdirSync(sandboxes) : []), WAIT).toEqual([]);
+    await expect.poll(() => buildSandboxes(berth), WAIT).toEqual([]);
 
     const waiting = start("waiting");
-    await expect.poll(() => waiting.said.error, WAIT).toContain("The repository is there.");
+    await expect.poll(() => waiting.output.stderr, WAIT).toContain("The repository is there.");
     await berth.kill();
     await berth.start();
     const [session] = await liveSessions();
     await berth.api.writeFile(session!.sandboxId, "go", "");
     expect(await waiting.exited).toEqual([0, null]);
-    expect(waiting.said.out).toContain('"snapshot": "snp_');
+    expect(waiting.output.stdout).toContain('"snapshot": "snp_');
     expect(await liveSessions()).toEqual([]);
   });
 });
