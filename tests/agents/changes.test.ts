@@ -37,8 +37,8 @@ function testAgent(agent: TestAgent): void {
     await panel.close();
   });
 
-  // Only without the relay of a server are there models to choose. The other tests of agents use a relay, and a start of its own for this
-  // one would take seconds.
+  // An agent offers models only without the server's relay, which the other tests of agents use. This test is here because another
+  // start of the agent would take seconds.
   test("works in the selected mode", async () => {
     await startAgentSession();
     const panel = await openPanel(running.daemon);

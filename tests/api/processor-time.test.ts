@@ -9,9 +9,9 @@ import { childrenMs, controlGroupMs, processorMs } from "../../bench/support/pro
 import { describeWith, machine } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 
-// The processor time of a call in the kernel's accounting, with everything that it starts, as a multiple of the start of a Node that does
-// nothing: that takes longer on a slow or busy machine too. Each is a little less than twice the median that was measured, so that a
-// doubling fails. Lower a number when a change needs less.
+// The processor time of a call and of everything that it starts, as the kernel counts it. The unit is the start of a Node that does
+// nothing, because that too takes longer on a slow or busy machine. Each limit is a little less than twice the median that was measured,
+// so that a doubling fails. Lower a number when a change needs less.
 const AT_MOST: Record<string, number> = {
   exec: 0.3,
   create: 10,
@@ -31,7 +31,7 @@ describeWith(await machine.oci(), "processor time of a call", () => {
   beforeAll(async () => void (berth = await startBerth({ BERTH_DRIVER: "oci", BERTH_LOG_LEVEL: "error" })));
   afterAll(() => berth?.[Symbol.asyncDispose]());
 
-  test("no call needs far more than it did", async () => {
+  test("no call needs far more processor time than before", async () => {
     const measured: Record<string, number>[] = [];
     const median = (name: string) =>
       percentile(
@@ -39,7 +39,7 @@ describeWith(await machine.oci(), "processor time of a call", () => {
         0.5,
       );
     const grown = () => Object.keys(AT_MOST).filter((name) => median(name) > AT_MOST[name]!);
-    // The server finishes its start, and compiles what the calls need.
+    // The server finishes its start and compiles the code of the calls.
     await measureCalls(berth, 0);
     let idleShare = Infinity;
     while (measured.length < ROUNDS || (measured.length < MAX_ROUNDS && grown().length > 0)) {
@@ -63,7 +63,7 @@ async function measureCalls({ api, dataDir, pid }: Berth, idleShare: number): Pr
   };
   const server = pid();
   const hostMs = () => processorMs(server) + childrenMs(server);
-  // Without what the server's timers take in the meantime.
+  // Does not count the time of the server's timers.
   const measure = async <Result>(usedMs: () => number, work: () => Promise<Result>): Promise<[ms: number, result: Result]> => {
     const [beforeMs, startedMs] = [usedMs(), performance.now()];
     const result = await work();

@@ -51,7 +51,7 @@ describeInBrowser(
       const tabSize = page.getByRole("spinbutton", { name: "Tab size" });
       await expectVisible(page.getByText("The repository has chosen this.").first());
       expect(await tabSize.inputValue()).toBe("3");
-      // The person decides, also for what is usual.
+      // A person's choice takes precedence, even if it is the usual value.
       await tabSize.fill("4");
       await expectVisible(page.getByText("Your choice replaces that of the repository."));
       expect(await seriousFaults(page)).toEqual([]);

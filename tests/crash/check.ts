@@ -23,8 +23,8 @@ export interface Verdict {
 }
 
 const SETTLE_TIMEOUT_MS = 30_000;
-// Each look reads every process of the machine twice.
-const SETTLE_LOOK_MS = 150;
+// Each check reads every process of the machine twice.
+const SETTLE_INTERVAL_MS = 150;
 const FILLED_MS = 1000;
 
 // Checks every promise of docs/reliability.md on a server that has just restarted.
@@ -36,7 +36,7 @@ export async function judge(berth: Berth, ledger: Ledger, keys: KeyRing): Promis
   const elapsedMs = () => performance.now() - readyMs;
   let left = await checkLeftovers(store, driver, config);
   while (left.length > 0 && elapsedMs() < SETTLE_TIMEOUT_MS) {
-    await delay(SETTLE_LOOK_MS);
+    await delay(SETTLE_INTERVAL_MS);
     left = await checkLeftovers(store, driver, config);
   }
   const violations = left;

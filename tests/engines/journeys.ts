@@ -34,7 +34,8 @@ export interface JourneyOptions {
   freezes: boolean;
   // The id of the user in sandboxes; absent if they have no users of their own.
   user?: string;
-  // An image that works and one that does not, besides the default image. `works` has the variables of IMAGE_ENV, unless it is `foreign`.
+  // An image that works and one that does not, besides the default image. `works` has the variables of IMAGE_ENV; if it does not,
+  // `foreign` says why.
   images: { works: string; fails: string; foreign?: string };
   missing?: Missing;
   // A variant of an engine whose other journeys are complete. It runs only the journeys in which variants differ, unless

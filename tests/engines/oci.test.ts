@@ -12,7 +12,7 @@ import { imageConfig, sharedTemplate, templateJourney } from "./template-journey
 
 const missing = [await machine.oci(), machine.root, machine.imageTools(), ...registryMissing];
 
-// docker.test.ts and kubernetes.test.ts make the same journey.
+// docker.test.ts and kubernetes.test.ts run the same journey.
 testWith(missing, "a template gives the same sandbox on oci as on other engines", async () => {
   await using stack = new AsyncDisposableStack();
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), "berth-template-")), (path) => rmSync(path, { recursive: true }));
@@ -34,7 +34,7 @@ testWith(missing, "a template gives the same sandbox on oci as on other engines"
     BERTH_REGISTRY_CERTIFICATES: registry.certificateFolder,
   };
   const berth = stack.use(await startBerth(env));
-  // A create before the image is there says so.
+  // Creates get 503 until the image is there.
   const create = { externalUserId: "user-1", template: "tools" };
   const statuses = new Set<number>();
   await expect

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Berth } from "../support/servers/berth.ts";
 
-// One template file with the same result on every driver. The image has these variables.
+// One template has the same result on every driver. Its image has these variables.
 export const IMAGE_ENV = { FROM_IMAGE: "image", OVERRIDDEN: "image", PATH: "/opt/tools/bin:/usr/local/bin:/usr/bin:/bin" };
 
 const IMAGE_USER = "1234";
@@ -62,7 +62,7 @@ export async function templateJourney(berth: Berth, { world, canFork, user }: Te
   expect((await api.call("DELETE", path)).status).toBe(200);
 }
 
-// A command that asks through the sandbox's proxy and prints what it gets.
+// A command that sends a request through the sandbox's proxy and prints the response.
 export function askThrough(url: string): string {
   const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
   return `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`;

@@ -29,7 +29,7 @@ export const userForm = FORMS.includes(wanted) ? (wanted as UserForm) : undefine
 const writableRoot = process.env["BERTH_TEST_WRITABLE_ROOT"];
 const ROOT_FIELDS = writableRoot === undefined ? {} : { root: writableRoot, writableRoot: true };
 
-// For tests of what a writable root gives to a sandbox.
+// For tests of restrictions that a writable root lifts.
 export const readOnlyRoot: Missing = writableRoot === undefined ? undefined : "the sandboxes have a writable root of their own";
 
 // For tests of what only root can give to a sandbox.

@@ -74,7 +74,7 @@ print("has it all")`;
     });
 
     const sameWithSubIds = form === "one-id" ? "the same with sub-ids" : undefined;
-    testWith(sameWithSubIds, "limits that change while it runs hold for what runs, with more and with less memory", async () => {
+    testWith(sameWithSubIds, "changed limits apply while the sandbox runs, with more and with less memory", async () => {
       const { liveLimits } = sandboxes.driver;
       const change = (memoryMb: number) => liveLimits!.change(sandbox.id, { memoryMb, cpus: 1 }, AbortSignal.timeout(30_000));
       const hold = async (seconds: number) =>
@@ -89,7 +89,7 @@ print("has it all")`;
 
     testWith(
       form === "sub-ids" ? "the same with one id" : undefined,
-      "a full disk takes no more until files are deleted, also if a folder is closed",
+      "a full disk accepts no data until files are deleted, even if a folder has no permissions",
       async () => {
         const { output } = await sandbox.sh("mkdir closed; head -c 64M /dev/zero > closed/one; stat -c %s closed/one; chmod 0 closed");
         expect(output).toMatch(new RegExp(`^${32 * MiB}$`, "m"));
@@ -101,7 +101,7 @@ print("has it all")`;
       },
     );
 
-    testWith(machine.imageTools(), "a sandbox runs in an image, as its user if there are ids for that", async () => {
+    testWith(machine.imageTools(), "a sandbox runs in an image, as the user of the image if there are ids for it", async () => {
       const layout = join(sandboxes.dataDir, "layout");
       await writeOciLayout(layout, busyboxImage({ Env: ["GREETING=hello"], User: "1234" }));
       const image = `oci:${layout}:latest`;
@@ -114,7 +114,7 @@ print("has it all")`;
       await sandboxes.driver.destroy(inImage.id, AbortSignal.timeout(30_000));
     });
 
-    test("files that it has closed to itself can be copied, and nothing of them is left", async () => {
+    test("files without permissions can be copied, and are removed with the sandbox", async () => {
       const signal = () => AbortSignal.timeout(30_000);
       const snapshotId = newId("snp", Date.now());
       await neighbour.sh("mkdir -p closed/deeper; echo text > closed/deeper/note; chmod 0 closed/deeper/note closed/deeper closed");

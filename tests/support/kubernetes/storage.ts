@@ -8,7 +8,7 @@ export function bindClaims(objects: Objects, volumesFolder: string): Disposable 
   return objects.onChange(({ kind, type, object }) => {
     if (kind !== "persistentvolumeclaims") return;
     const { name = "", uid } = object.metadata;
-    // A process of the pod may end at this moment, and write until then.
+    // A process of the pod may still be ending, and writes until then.
     if (type === "DELETED") rmSync(join(volumesFolder, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
     if (type !== "ADDED") return;
     const storageClass = object.spec?.["storageClassName"] as string | undefined;

@@ -1,47 +1,47 @@
 import { open } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { gzipBomb } from "../../isolation/limits/bombs.ts";
 import { cachedLayer, digestOf, makeImage, makeLayer, packedLayer, type Image, type Layer } from "./image.ts";
 import { busyboxImage, folders } from "./images.ts";
 import { tarHeader, type TarEntry } from "./tar.ts";
 
-// Images that nobody may unpack as they are. Each has a shell, so that a store which ignores the hostile part can run it: a test
-// then looks at what has reached the sandbox or the machine.
+// Images that are dangerous to unpack. Each has a shell, so that a sandbox can start in it even if a store ignores the hostile part.
+// The test then checks that nothing hostile has reached the sandbox or the machine.
 
 // Entries that try to write outside of the root, to `outside`, an absolute path that does not exist.
 export function escapingImages(outside: string): Record<string, Image> {
   const up = `${"../".repeat(12)}${outside.slice(1)}`;
   const content = "escaped\n";
-  const image = (...layers: TarEntry[][]) => busyboxImage({}, layers.map(makeLayer));
-  const parent = outside.slice(0, outside.lastIndexOf("/"));
-  const name = outside.slice(parent.length + 1);
+  const [parent, name] = [dirname(outside), basename(outside)];
   return {
-    "an absolute path": image([{ path: outside, content }]),
-    "a path with ..": image([{ path: up, content }]),
-    "a file below an absolute link": image([
+    "an absolute path": imageWith([{ path: outside, content }]),
+    "a path with ..": imageWith([{ path: up, content }]),
+    "a file below an absolute link": imageWith([
       { path: "way", type: "symlink", target: parent },
       { path: `way/${name}`, content },
     ]),
-    "a file below a relative link": image([
+    "a file below a relative link": imageWith([
       { path: "way", type: "symlink", target: "../".repeat(12) + parent.slice(1) },
       { path: `way/${name}`, content },
     ]),
-    "a file below a link of a lower layer": image([{ path: "way", type: "symlink", target: parent }], [{ path: `way/${name}`, content }]),
-    "a file through a link with its own name": image([{ path: "way", type: "symlink", target: outside }], [{ path: "way", content }]),
-    "a whiteout through a link": image([{ path: "way", type: "symlink", target: parent }], [{ path: `way/.wh.${name}` }]),
+    "a file below a link of a lower layer": imageWith(
+      [{ path: "way", type: "symlink", target: parent }],
+      [{ path: `way/${name}`, content }],
+    ),
+    "a file through a link with its own name": imageWith([{ path: "way", type: "symlink", target: outside }], [{ path: "way", content }]),
+    "a whiteout through a link": imageWith([{ path: "way", type: "symlink", target: parent }], [{ path: `way/.wh.${name}` }]),
   };
 }
 
 // Links to a file of the machine, `secret`, which a sandbox could then read or change.
 export function linkingImages(secret: string): Record<string, Image> {
-  const image = (...layers: TarEntry[][]) => busyboxImage({}, layers.map(makeLayer));
   return {
-    "a hard link to an absolute path": image([{ path: "stolen", type: "hardlink", target: secret }]),
-    "a hard link to a path with ..": image([{ path: "stolen", type: "hardlink", target: "../".repeat(12) + secret.slice(1) }]),
-    "a hard link through a link": image([
-      { path: "way", type: "symlink", target: secret.slice(0, secret.lastIndexOf("/")) },
-      { path: "stolen", type: "hardlink", target: `way${secret.slice(secret.lastIndexOf("/"))}` },
+    "a hard link to an absolute path": imageWith([{ path: "stolen", type: "hardlink", target: secret }]),
+    "a hard link to a path with ..": imageWith([{ path: "stolen", type: "hardlink", target: "../".repeat(12) + secret.slice(1) }]),
+    "a hard link through a link": imageWith([
+      { path: "way", type: "symlink", target: dirname(secret) },
+      { path: "stolen", type: "hardlink", target: `way/${basename(secret)}` },
     ]),
   };
 }
@@ -65,7 +65,7 @@ export const sparseImage = (bytes = 2 ** 40): Image =>
 // A file of zeros that is a thousandth of its size until it is unpacked; one block is 16 MiB.
 export function bombImage(blocks = 512): Image {
   const header = tarHeader({ path: "bomb", sizeBytes: blocks * 16 * 1024 * 1024 });
-  // The digest of so much data takes seconds, and whoever compares it has unpacked the bomb.
+  // The real digest would take seconds to compute. A wrong one is enough: a store that compares it has unpacked the bomb already.
   return makeImage([packedLayer(Buffer.concat([gzipSync(header), gzipBomb(blocks)]), digestOf(Buffer.from("bomb")))]);
 }
 
@@ -84,7 +84,7 @@ export async function manyFilesImage(files = 1_000_000): Promise<Image> {
   return makeImage([layer]);
 }
 
-// The registry delivers something else than what the manifest names. Each has a layer of its own, which no store has yet.
+// Images whose content in the registry differs from their manifest. Each has a layer of its own, which no store has yet.
 export function brokenImages(): Record<string, Image> {
   const [lower] = busyboxImage().layers as [Layer];
   const other = makeLayer([{ path: "other", content: "other\n" }]);
@@ -101,5 +101,7 @@ export function brokenImages(): Record<string, Image> {
     "a layer that does not exist": withoutLast(damaged("missing", () => ({}))),
   };
 }
+
+const imageWith = (...layers: TarEntry[][]): Image => busyboxImage({}, layers.map(makeLayer));
 
 const withoutLast = (image: Image): Image => ({ ...image, blobs: image.blobs.slice(0, -1) });

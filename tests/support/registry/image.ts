@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { tarFile, type TarEntry } from "./tar.ts";
 
-// Container images, made by the test itself: no program runs and nothing is downloaded.
+// Container images that the tests make themselves: no program runs and nothing is downloaded.
 const CACHE = join(import.meta.dirname, "../../../node_modules/.cache/berth");
 const OCI = "application/vnd.oci.image";
 
@@ -59,7 +59,7 @@ export function makeImage(layers: Layer[], config: ImageConfig = {}): Image {
   return { digest: manifest.digest, mediaType, layers, manifests: [manifest], blobs: [about, ...layers] };
 }
 
-// The same image behind an index, as most public images have it, with another platform whose manifest nobody has.
+// The same image behind an index, as most public images have it. The index also names another platform, whose manifest is missing.
 export function withIndex(image: Image): Image {
   const mediaType = `${OCI}.index.v1+json`;
   const describe = ({ digest, size }: Blob, of: string) => ({

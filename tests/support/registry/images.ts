@@ -38,7 +38,7 @@ export function distrolessImage(config: ImageConfig = {}): Image {
     { path: "etc/passwd", content: `${PASSWD}nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n` },
     { path: "etc/group", content: "root:x:0:\nnonroot:x:65532:\n" },
     { path: "home/nonroot", type: "folder", uid: 65532, gid: 65532, mode: 0o700 },
-    // BusyBox is the program whose name it has.
+    // BusyBox runs the applet that its file name names.
     { path: "usr/bin/date", content: readFileSync(BUSYBOX), mode: 0o755 },
   ]);
   return makeImage([layer], {
@@ -87,9 +87,11 @@ export const folders = (...paths: string[]): TarEntry[] => paths.map((path) => (
 
 let busybox: Layer | undefined;
 
-function busyboxLayer(): Layer {
+const busyboxLayer = () => (busybox ??= makeBusyboxLayer());
+
+function makeBusyboxLayer(): Layer {
   const applets = execFileSync(BUSYBOX, ["--list"], { encoding: "utf8" }).trim().split("\n");
-  return (busybox ??= makeLayer([
+  return makeLayer([
     ...folders("bin", "etc", "root", "usr", "usr/bin", "home"),
     { path: "tmp/", type: "folder", mode: 0o1777 },
     { path: "etc/passwd", content: PASSWD },
@@ -99,7 +101,7 @@ function busyboxLayer(): Layer {
     ...applets
       .filter((name) => name !== "busybox")
       .map((name) => ({ path: `bin/${name}`, type: "symlink" as const, target: "/bin/busybox" })),
-  ]));
+  ]);
 }
 
 function muslLayer(): Layer {

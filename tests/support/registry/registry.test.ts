@@ -14,7 +14,7 @@ import { registryMissing, startRegistry, type TestRegistry } from "./registry.ts
 const run = promisify(execFile);
 const needs = [...registryMissing, machine.root, machine.imageTools(), machine.command("dpkg-query", "dpkg")];
 
-// What other tests rely on, seen by programs of the field.
+// skopeo and umoci confirm what other tests rely on.
 describeWith(needs, "the registry of the tests", () => {
   let registry: TestRegistry;
   let folder: string;
@@ -81,7 +81,7 @@ describeWith(needs, "the registry of the tests", () => {
     expect(await inspect(name, ...login())).toMatchObject({ Digest: busyboxImage().digest });
   });
 
-  test("broken images are broken, bombs are small, and an outage is one", async () => {
+  test("broken images are refused, bombs are small, and a stopped registry cannot be reached", async () => {
     for (const [what, image] of Object.entries(brokenImages())) {
       const name = await registry.add("broken", image);
       // skopeo does not compare sizes, and what a layer unpacks to is known only when it is unpacked.

@@ -12,14 +12,14 @@ import { makeCertificate } from "../servers/tls.ts";
 import { writeBlob, type Image } from "./image.ts";
 import { busyboxMissing } from "./images.ts";
 
-// Debian's docker-registry on the loopback, with TLS and a password. Images are put into its storage directly, which takes
+// Debian's docker-registry on loopback, with TLS and a password. Images are written directly into its storage, which takes
 // milliseconds and also works for an image that no client would push.
 export interface TestRegistry extends AsyncDisposable {
   // `127.0.0.1:20123`
   host: string;
   user: string;
   password: string;
-  // The registry's certificate, which is its own authority, and a folder for `skopeo --cert-dir` with it as `ca.crt`.
+  // The registry's self-signed certificate, and a folder for `skopeo --cert-dir` that has it as `ca.crt`.
   certificate: string;
   certificateFolder: string;
   // With the password, as `docker login` writes it.
@@ -93,10 +93,10 @@ function describeConfig(host: string, folder: string, certificate: string): obje
 
 async function startServer(host: string, config: string, ca: Buffer): Promise<{ stop(): Promise<void> }> {
   const child = spawn(onPath("docker-registry")!, ["serve", config], { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
+  let errors = "";
+  child.stderr.on("data", (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4000)));
   while (!(await answers(host, ca))) {
-    if (child.exitCode !== null) throw new Error(`docker-registry ended: ${said}`);
+    if (child.exitCode !== null) throw new Error(`docker-registry ended: ${errors}`);
     await sleep(20);
   }
   return {
