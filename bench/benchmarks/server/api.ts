@@ -1,12 +1,12 @@
-import { startBareServer } from "../baselines/bare-server.ts";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import { formatRequest, sendLoad, type Load } from "../support/load.ts";
-import { openPostgres } from "../support/postgres.ts";
-import { processorMs } from "../support/processor-time.ts";
-import type { Row, Section } from "../report/report.ts";
-import { timed } from "../support/rounds.ts";
-import { openServer } from "../support/server.ts";
-import { addSessionRows } from "../support/session-rows.ts";
+import { startBareServer } from "../../baselines/bare-server.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import { formatRequest, sendLoad, type Load } from "../../support/load.ts";
+import { openPostgres } from "../../support/postgres.ts";
+import { processorMs } from "../../support/processor-time.ts";
+import type { Row, Section } from "../../report/report.ts";
+import { timed } from "../../support/rounds.ts";
+import { openServer } from "../../support/server.ts";
+import { addSessionRows } from "../../support/session-rows.ts";
 
 export const benchmark: Benchmark = {
   summary: "API calls on SQLite and PostgreSQL, beside a bare node:http server with the same authentication",

@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Session } from "@berth/contract";
-import { PLAIN_PATH } from "../../server/drivers/host/run.ts";
-import { startBareHttpRelay } from "../baselines/bare-http-relay.ts";
-import type { Row } from "../report/report.ts";
-import { percentile } from "../report/statistics.ts";
-import type { Benchmark } from "../support/benchmark.ts";
-import { createCaller } from "../support/caller.ts";
-import { controlGroupMs, processorMs } from "../support/processor-time.ts";
-import { alternate, timed, timedInSequence, type Contestant } from "../support/rounds.ts";
-import { runProgram } from "../support/run-program.ts";
-import { openServer, type BenchServer } from "../support/server.ts";
+import { PLAIN_PATH } from "../../../server/drivers/host/run.ts";
+import { startBareHttpRelay } from "../../baselines/bare-http-relay.ts";
+import type { Row } from "../../report/report.ts";
+import { percentile } from "../../report/statistics.ts";
+import type { Benchmark } from "../../support/benchmark.ts";
+import { createCaller } from "../../support/caller.ts";
+import { controlGroupMs, processorMs } from "../../support/processor-time.ts";
+import { alternate, timed, timedInSequence, type Contestant } from "../../support/rounds.ts";
+import { runProgram } from "../../support/run-program.ts";
+import { openServer, type BenchServer } from "../../support/server.ts";
 
 const HOST = "spawn on the host";
 const CREATE = "create from the pool";

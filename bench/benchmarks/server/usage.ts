@@ -1,12 +1,12 @@
 import { newId } from "@berth/contract";
-import { DAY } from "../../server/clock.ts";
-import { addUsage, dayOf } from "../../server/store/usage/days.ts";
-import type { Berth } from "../../tests/support/servers/berth.ts";
-import type { Row } from "../report/report.ts";
-import type { Benchmark } from "../support/benchmark.ts";
-import { openPostgres } from "../support/postgres.ts";
-import { openServer } from "../support/server.ts";
-import { openDatabase } from "../support/session-rows.ts";
+import { DAY } from "../../../server/clock.ts";
+import { addUsage, dayOf } from "../../../server/store/usage/days.ts";
+import type { Berth } from "../../../tests/support/servers/berth.ts";
+import type { Row } from "../../report/report.ts";
+import type { Benchmark } from "../../support/benchmark.ts";
+import { openPostgres } from "../../support/postgres.ts";
+import { openServer } from "../../support/server.ts";
+import { openDatabase } from "../../support/session-rows.ts";
 
 const SESSIONS = 10_000;
 const DAYS = 30;

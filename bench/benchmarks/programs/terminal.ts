@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { openPty, type Pty } from "../../daemon/programs/pty/pty.ts";
-import { startBareRelays, type BareRelays } from "../baselines/bare-relays.ts";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import type { Row, Section } from "../report/report.ts";
-import { percentile } from "../report/statistics.ts";
-import { formatNumber } from "../report/table.ts";
-import { alternate, timed } from "../support/rounds.ts";
-import { runProgram } from "../support/run-program.ts";
-import { openServer, type BenchServer } from "../support/server.ts";
+import { openPty, type Pty } from "../../../daemon/programs/pty/pty.ts";
+import { startBareRelays, type BareRelays } from "../../baselines/bare-relays.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import type { Row, Section } from "../../report/report.ts";
+import { percentile } from "../../report/statistics.ts";
+import { formatNumber } from "../../report/table.ts";
+import { alternate, timed } from "../../support/rounds.ts";
+import { runProgram } from "../../support/run-program.ts";
+import { openServer, type BenchServer } from "../../support/server.ts";
 
 export const benchmark: Benchmark = {
   summary: "echo of a keystroke and a `cat` of 100 MB, through gateway and daemon, beside the same pseudo-terminal read directly",

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser } from "playwright-core";
 import type { Session } from "@berth/contract";
 import type { AgentState } from "@berth/contract/daemon.ts";
-import { startModelServer } from "../../tests/support/agents/model-server.ts";
-import { editor, launchChromium } from "../../tests/support/browser/workspace.ts";
-import { machine } from "../../tests/support/machine.ts";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import type { Row, Section } from "../report/report.ts";
-import { openServer, type BenchServer } from "../support/server.ts";
+import { startModelServer } from "../../../tests/support/agents/model-server.ts";
+import { editor, launchChromium } from "../../../tests/support/browser/workspace.ts";
+import { machine } from "../../../tests/support/machine.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import type { Row, Section } from "../../report/report.ts";
+import { openServer, type BenchServer } from "../../support/server.ts";
 
 export const benchmark: Benchmark = {
   summary: "memory of an idle session: alone, with a terminal, with an open browser, and with an agent",

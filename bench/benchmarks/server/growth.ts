@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "@berth/contract";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import type { Caller } from "../support/caller.ts";
-import { processorMs } from "../support/processor-time.ts";
-import type { Row, Section } from "../report/report.ts";
-import { alternate, timed, timedInSequence } from "../support/rounds.ts";
-import { openServer, type BenchServer } from "../support/server.ts";
-import { addSessionRows } from "../support/session-rows.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import type { Caller } from "../../support/caller.ts";
+import { processorMs } from "../../support/processor-time.ts";
+import type { Row, Section } from "../../report/report.ts";
+import { alternate, timed, timedInSequence } from "../../support/rounds.ts";
+import { openServer, type BenchServer } from "../../support/server.ts";
+import { addSessionRows } from "../../support/session-rows.ts";
 
 export const benchmark: Benchmark = {
   summary: "each API call with 0, 1,000 and 100,000 rows, and beside 0, 50 and 200 live sandboxes",

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { prepareBerth, type Berth } from "../../tests/support/servers/berth.ts";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import { alternate, timed } from "../support/rounds.ts";
-import { addSessionRows } from "../support/session-rows.ts";
+import { prepareBerth, type Berth } from "../../../tests/support/servers/berth.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import { alternate, timed } from "../../support/rounds.ts";
+import { addSessionRows } from "../../support/session-rows.ts";
 
 export const benchmark: Benchmark = {
   summary: "from the start of the process to its first answer, with 0 and 10,000 sessions, and the same for `npm start`",
@@ -27,7 +27,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../../..");
 const SERVE = [process.execPath, join(root, "cli/bin.js"), "serve"];
 const POLL_MS = 2;
 // `npm run bench` installs and builds first.

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import { openRawContainers } from "../baselines/raw-container.ts";
-import type { Row, Section } from "../report/report.ts";
-import { alternate, timed, type Contestant } from "../support/rounds.ts";
-import { openServer } from "../support/server.ts";
-import { isHibernated, openDatabase } from "../support/session-rows.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import { openRawContainers } from "../../baselines/raw-container.ts";
+import type { Row, Section } from "../../report/report.ts";
+import { alternate, timed, type Contestant } from "../../support/rounds.ts";
+import { openServer } from "../../support/server.ts";
+import { isHibernated, openDatabase } from "../../support/session-rows.ts";
 
 export const benchmark: Benchmark = {
   summary: "pause and resume, hot and hibernated, beside `runc pause`, `runc resume` and `runc run`",

@@ -1,11 +1,11 @@
-import { dockerMissing, startDockerEngine } from "../../tests/support/docker/engine.ts";
-import { onPath } from "../../tests/support/on-path.ts";
-import { daemonRuntime } from "../../tests/support/runtime.ts";
-import type { Section } from "../report/report.ts";
-import type { Benchmark } from "../support/benchmark.ts";
-import { alternate, timed } from "../support/rounds.ts";
-import { runProgram } from "../support/run-program.ts";
-import { openServer } from "../support/server.ts";
+import { dockerMissing, startDockerEngine } from "../../../tests/support/docker/engine.ts";
+import { onPath } from "../../../tests/support/on-path.ts";
+import { daemonRuntime } from "../../../tests/support/runtime.ts";
+import type { Section } from "../../report/report.ts";
+import type { Benchmark } from "../../support/benchmark.ts";
+import { alternate, timed } from "../../support/rounds.ts";
+import { runProgram } from "../../support/run-program.ts";
+import { openServer } from "../../support/server.ts";
 
 const AT_ONCE = 20;
 const NODE = "/opt/berth/bin/node -v";

@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import { startRegistry } from "../support/registry.ts";
-import type { Row } from "../report/report.ts";
-import { alternate, timed } from "../support/rounds.ts";
-import { runProgram } from "../support/run-program.ts";
-import { openServer } from "../support/server.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import { startRegistry } from "../../support/registry.ts";
+import type { Row } from "../../report/report.ts";
+import { alternate, timed } from "../../support/rounds.ts";
+import { runProgram } from "../../support/run-program.ts";
+import { openServer } from "../../support/server.ts";
 
 export const benchmark: Benchmark = {
   summary: "what developers do, inside a sandbox beside the host: npm ci, git clone, tsc, small files, fsync, spawn",

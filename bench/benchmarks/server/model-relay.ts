@@ -8,18 +8,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { newId } from "@berth/contract";
-import { systemClock } from "../../server/clock.ts";
-import { readConfig } from "../../server/config/config.ts";
-import { silentLog } from "../../server/log.ts";
-import { createModelRelay } from "../../server/relays/model/model-relay.ts";
-import { measureTurns } from "../../server/relays/model/testing/measure-turns.ts";
-import { createSecrets } from "../../server/secrets/secrets.ts";
-import { openStore } from "../../server/store/open.ts";
-import { insertPartner } from "../../server/store/store.suite.ts";
-import { insertSessionRow, sessionRow } from "../../server/store/testing/session-row.ts";
-import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import { alternate } from "../support/rounds.ts";
+import { systemClock } from "../../../server/clock.ts";
+import { readConfig } from "../../../server/config/config.ts";
+import { silentLog } from "../../../server/log.ts";
+import { createModelRelay } from "../../../server/relays/model/model-relay.ts";
+import { measureTurns } from "../../../server/relays/model/testing/measure-turns.ts";
+import { createSecrets } from "../../../server/secrets/secrets.ts";
+import { openStore } from "../../../server/store/open.ts";
+import { insertPartner } from "../../../server/store/store.suite.ts";
+import { insertSessionRow, sessionRow } from "../../../server/store/testing/session-row.ts";
+import { DEFAULT_TEMPLATE } from "../../../server/templates.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import { alternate } from "../../support/rounds.ts";
 
 export const benchmark: Benchmark = {
   summary: "how long a request of 4 MiB to the model holds the server's event loop, in processor time",

@@ -1,9 +1,9 @@
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import { formatRequest, sendLoad } from "../support/load.ts";
-import { openPostgres } from "../support/postgres.ts";
-import type { Row, Section } from "../report/report.ts";
-import { alternate, timed } from "../support/rounds.ts";
-import { openServer, type BenchServer } from "../support/server.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import { formatRequest, sendLoad } from "../../support/load.ts";
+import { openPostgres } from "../../support/postgres.ts";
+import type { Row, Section } from "../../report/report.ts";
+import { alternate, timed } from "../../support/rounds.ts";
+import { openServer, type BenchServer } from "../../support/server.ts";
 
 export const benchmark: Benchmark = {
   summary: "GETs and creates a second with 1 and 2 server processes on one PostgreSQL",

@@ -1,10 +1,10 @@
-import { berth } from "../../clients/computesdk/index.ts";
-import type { Row, Section } from "../report/report.ts";
-import { trim } from "../report/statistics.ts";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import { COMMAND, expectVersion, iterate, runIterations, titleOf, type Iteration, type Mode } from "../support/iterations.ts";
-import { alternate, type Contestant } from "../support/rounds.ts";
-import { openServer } from "../support/server.ts";
+import { berth } from "../../../clients/computesdk/index.ts";
+import type { Row, Section } from "../../report/report.ts";
+import { trim } from "../../report/statistics.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import { COMMAND, expectVersion, iterate, runIterations, titleOf, type Iteration, type Mode } from "../../support/iterations.ts";
+import { alternate, type Contestant } from "../../support/rounds.ts";
+import { openServer } from "../../support/server.ts";
 
 // ComputeSDK leaves out this share of the fastest and of the slowest.
 const TRIMMED = 0.05;

@@ -1,8 +1,8 @@
 import type { Session } from "@berth/contract";
-import type { Benchmark } from "../support/benchmark.ts";
-import { alternate, timedInSequence } from "../support/rounds.ts";
-import { openServer } from "../support/server.ts";
-import { createWire } from "../../tests/e2b/wire-client.ts";
+import type { Benchmark } from "../../support/benchmark.ts";
+import { alternate, timedInSequence } from "../../support/rounds.ts";
+import { openServer } from "../../support/server.ts";
+import { createWire } from "../../../tests/e2b/wire-client.ts";
 
 const EXEC = "Berth's API, exec";
 const PROCESS = "Berth's API, a process";

@@ -1,8 +1,8 @@
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import { childrenMs, machineMs, processorMs } from "../support/processor-time.ts";
-import type { Row, Section, Target } from "../report/report.ts";
-import { timed } from "../support/rounds.ts";
-import { openServer, type BenchServer } from "../support/server.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import { childrenMs, machineMs, processorMs } from "../../support/processor-time.ts";
+import type { Row, Section, Target } from "../../report/report.ts";
+import { timed } from "../../support/rounds.ts";
+import { openServer, type BenchServer } from "../../support/server.ts";
 
 // Callers that create and destroy sessions without a pause.
 export const benchmark: Benchmark = {

@@ -1,15 +1,15 @@
-import { startBareDaemon } from "../baselines/bare-daemon.ts";
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import { openDockerRun } from "../baselines/docker-run.ts";
-import { openRawContainers } from "../baselines/raw-container.ts";
-import type { Row, Section, Target } from "../report/report.ts";
-import { COMMAND, expectVersion, iterate, runIterations, titleOf, type Iteration, type Mode } from "../support/iterations.ts";
-import { alternate, timed, type Contestant } from "../support/rounds.ts";
-import { runProgram } from "../support/run-program.ts";
-import { openServer } from "../support/server.ts";
-import { PLAIN_PATH } from "../../server/drivers/host/run.ts";
-import { percentile, trim } from "../report/statistics.ts";
-import { formatNumber } from "../report/table.ts";
+import { startBareDaemon } from "../../baselines/bare-daemon.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import { openDockerRun } from "../../baselines/docker-run.ts";
+import { openRawContainers } from "../../baselines/raw-container.ts";
+import type { Row, Section, Target } from "../../report/report.ts";
+import { COMMAND, expectVersion, iterate, runIterations, titleOf, type Iteration, type Mode } from "../../support/iterations.ts";
+import { alternate, timed, type Contestant } from "../../support/rounds.ts";
+import { runProgram } from "../../support/run-program.ts";
+import { openServer } from "../../support/server.ts";
+import { PLAIN_PATH } from "../../../server/drivers/host/run.ts";
+import { percentile, trim } from "../../report/statistics.ts";
+import { formatNumber } from "../../report/table.ts";
 
 export const benchmark: Benchmark = {
   summary: "from create to the output of `node -v`: one by one, every 200 ms, and 100 at once",

@@ -1,7 +1,7 @@
-import type { Benchmark, Run } from "../support/benchmark.ts";
-import type { Row, Section } from "../report/report.ts";
-import { timed } from "../support/rounds.ts";
-import { openServer, type BenchServer } from "../support/server.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
+import type { Row, Section } from "../../report/report.ts";
+import { timed } from "../../support/rounds.ts";
+import { openServer, type BenchServer } from "../../support/server.ts";
 
 export const benchmark: Benchmark = {
   summary: "for how long a snapshot of 1 GB freezes its session, idle and under a load of writes; a fork of twenty",
