@@ -8,8 +8,8 @@ import { Pool } from "undici";
 import type { Run } from "../support/benchmark.ts";
 import { startPart } from "./start-part.ts";
 
-// A server of node:http that sends each request on with undici, over a Unix socket, and does nothing else: the least that a request to a
-// sandbox costs a server in Node. Behind it is a program that answers at once.
+// A server that only forwards each request from node:http to undici, over a Unix socket: the least that a request to a sandbox costs
+// a server in Node. The program behind it answers at once.
 export interface BareHttpRelay {
   pid: number;
   port: number;

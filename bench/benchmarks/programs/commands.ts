@@ -32,7 +32,7 @@ export const benchmark: Benchmark = {
     await using server = await openServer(run, { poolSize: fresh });
     const { caller, settle } = server;
     const old = await caller.create();
-    const costs: Record<string, Cost[]> = { first: [], hot: [] };
+    const costs = { first: [] as Cost[], hot: [] as Cost[] };
     const relay = await startBareHttpRelay(run);
     using relayed = createCaller({ url: `http://127.0.0.1:${relay.port}`, key: "none" });
     const relayMs: number[] = [];
@@ -48,7 +48,7 @@ export const benchmark: Benchmark = {
         async round() {
           const before = usage(server, old);
           const values = await timedInSequence(hot, () => caller.exec(old.sandboxId, COMMAND));
-          costs.hot!.push(costOf(before, usage(server, old), hot));
+          costs.hot.push(costOf(before, usage(server, old), hot));
           return values;
         },
       },
@@ -72,7 +72,7 @@ export const benchmark: Benchmark = {
             for (const what of FIRST) {
               const before = usage(server, session);
               firsts.get(what)!.push(await timed(() => caller.exec(session.sandboxId, COMMAND)));
-              if (what === FIRST[0]) costs.first!.push(costOf(before, usage(server, session), 1));
+              if (what === FIRST[0]) costs.first.push(costOf(before, usage(server, session), 1));
             }
           for (const session of sessions) await caller.destroy(session);
           await settle();
@@ -83,6 +83,11 @@ export const benchmark: Benchmark = {
     const measured = await alternate(contestants, { rounds: run.rounds(6, 2), warmUps: 1 });
     await caller.destroy(old);
     const hotValues = measured.get(HOT)!;
+    // These lists begin with the values of the warm-up round.
+    const ofFresh = (what: string) => ms(what, firsts.get(what)!.slice(fresh));
+    const relayCost = ms(RELAY, relayMs.slice(1));
+    const hotCosts = costRows(costs.hot.slice(1), { server: 0.8, daemon: 1.5 });
+    const firstCosts = costRows(costs.first.slice(fresh), {});
     const spawnMs = percentile(measured.get(HOST)!, 0.5);
     const rows: Row[] = [
       ms(HOST, measured.get(HOST)!),
@@ -94,23 +99,19 @@ export const benchmark: Benchmark = {
         ),
         targets: [{ of: "p50", atMost: 2 }],
       },
-      ...FIRST.map((what) => ({ ...ms(what, firsts.get(what)!), beside: HOT })),
+      ...FIRST.map((what) => ({ ...ofFresh(what), beside: HOT })),
       {
-        ...ms(CREATE, firsts.get(CREATE)!),
+        ...ofFresh(CREATE),
         targets: [
           { of: "p50", atMost: 4 },
           { of: "p99", atMost: 8 },
         ],
       },
     ];
-    // The costs begin with those of the warm-up round.
     return [
       { title: "A command, `true`", rows },
-      {
-        title: "Processor time of a hot command",
-        rows: [ms(RELAY, relayMs.slice(1)), ...costRows(costs.hot!.slice(1), { server: 0.8, daemon: 1.5 })].map(besideRelay),
-      },
-      { title: "Processor time of the first command of a sandbox", rows: costRows(costs.first!.slice(fresh), {}) },
+      { title: "Processor time of a hot command", rows: [relayCost, ...hotCosts.map(besideRelay)] },
+      { title: "Processor time of the first command of a sandbox", rows: firstCosts },
     ];
   },
 };
