@@ -14,7 +14,7 @@ import { eventually, shareChromium, openWorkspace, screenText, typeInTerminal } 
 import { describeWith, machine, testWith, type Missing } from "../support/machine.ts";
 import { openSeverableProxy, type SeverableProxy } from "../support/servers/severable-proxy.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
-import type { Kubelet } from "../support/kubernetes/kubelet.ts";
+import type { Kubelet } from "../support/kubernetes/nodes/kubelet.ts";
 import { realCluster } from "../support/kubernetes/real.ts";
 import { freePort } from "../support/servers/port.ts";
 import { sharedPostgres } from "../support/databases/postgres.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Kubelet } from "./kubelet.ts";
+import type { Kubelet } from "./nodes/kubelet.ts";
 import { hasField, matches, type ApiObject, type Objects } from "./objects.ts";
 
 // The API of the double, over real HTTP. Tests can make it drop watches, forget its history, go down and refuse calls.

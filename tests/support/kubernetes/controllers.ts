@@ -1,6 +1,7 @@
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import { isOwnedBy } from "../../../server/drivers/kubernetes/pods/pod-state.ts";
 import type { ApiObject, Objects } from "./objects.ts";
+import type { PodStatus } from "./nodes/pod-status.ts";
 import { reconcileWarmPools } from "./warm-pools.ts";
 
 // The controllers that the driver relies on: Sandbox, StatefulSet and garbage collection. Each is a function from the objects
@@ -9,9 +10,9 @@ export interface ControllerOptions {
   objects: Objects;
   // Whether the garbage collector runs.
   collects: boolean;
-  // Whether the controllers have time for another pod now. If not, they run again when they have.
+  // Whether the pace allows another pod now. If not, the controllers run again when it does.
   mayMakePod: () => boolean;
-  // The same for the garbage collector and this object.
+  // Whether the pace lets the garbage collector delete this object now, likewise.
   mayCollect: (uid: string) => boolean;
   // Deletes a pod; the kubelet ends its processes first.
   deletePod: (name: string) => void;
@@ -51,18 +52,11 @@ function reconcileSandbox(options: ControllerOptions, sandbox: ApiObject): void 
     if (pod) deletePod(name);
     return ready("False", "SandboxSuspended", pod ? "Sandbox is suspending" : "Sandbox is suspended");
   }
-  for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, sandbox, `${claim.metadata.name}-${name}`, claim);
+  for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, sandbox, claimName(claim, name), claim);
   if (!pod) {
     const refused = options.refusePod(podTemplate.spec);
     if (refused) return ready("False", "ReconcilerError", `Error seen: ${refused}`);
-    if (options.mayMakePod())
-      makePod(
-        objects,
-        sandbox,
-        name,
-        podTemplate,
-        (volumeClaimTemplates ?? []).map((claim) => ({ volume: claim.metadata.name, claim: `${claim.metadata.name}-${name}` })),
-      );
+    if (options.mayMakePod()) makePod(objects, sandbox, name, podTemplate, volumeClaimTemplates);
     return ready("False", "DependenciesNotReady", "Pod does not exist");
   }
   passMetadataOn(objects, pod, podTemplate);
@@ -92,17 +86,10 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
   // A failed pod is replaced. A pod on a lost node is not, because there must never be two.
   if (pod && (replicas === 0 || phase === "Failed" || phase === "Succeeded")) return deletePod(podName);
   if (pod || replicas === 0) return;
-  for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, set, `${claim.metadata.name}-${podName}`, claim);
+  for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, set, claimName(claim, podName), claim);
   const refused = options.refusePod(template.spec);
   if (refused) return recordFailure(options, set, `create Pod ${podName} in StatefulSet ${name} failed error: ${refused}`);
-  if (options.mayMakePod())
-    makePod(
-      objects,
-      set,
-      podName,
-      template,
-      (volumeClaimTemplates ?? []).map((claim) => ({ volume: claim.metadata.name, claim: `${claim.metadata.name}-${podName}` })),
-    );
+  if (options.mayMakePod()) makePod(objects, set, podName, template, volumeClaimTemplates);
 }
 
 // One event per message, with a growing count. The controller retries with exponential back-off.
@@ -144,11 +131,13 @@ function makeClaim(objects: Objects, owner: ApiObject, name: string, template: T
   });
 }
 
-function makePod(objects: Objects, owner: ApiObject, name: string, template: Template, claims: { volume: string; claim: string }[]): void {
+const claimName = (claim: Template, pod: string) => `${claim.metadata.name}-${pod}`;
+
+function makePod(objects: Objects, owner: ApiObject, name: string, template: Template, claims: readonly Template[] = []): void {
   const spec = template.spec as V1PodSpec;
   const volumes = [
     ...(spec.volumes ?? []),
-    ...claims.map(({ volume, claim }) => ({ name: volume, persistentVolumeClaim: { claimName: claim } })),
+    ...claims.map((claim) => ({ name: claim.metadata.name, persistentVolumeClaim: { claimName: claimName(claim, name) } })),
   ];
   objects.create("pods", {
     metadata: {
@@ -169,22 +158,6 @@ export const referenceTo = (owner: ApiObject) => ({
   uid: owner.metadata.uid!,
   controller: true,
 });
-
-export interface PodStatus {
-  phase: string;
-  podIP?: string;
-  conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[];
-  initContainerStatuses?: ContainerStatus[];
-  containerStatuses?: ContainerStatus[];
-}
-
-interface ContainerStatus {
-  name: string;
-  ready: boolean;
-  restartCount: number;
-  state?: object;
-  lastState?: object;
-}
 
 interface Template {
   metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };

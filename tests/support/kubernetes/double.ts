@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KINDS, startApiServer, type ApiServer } from "./api-server.ts";
 import { reconcile, restricted } from "./controllers.ts";
-import { createKubelet, type Kubelet, type Pace } from "./kubelet.ts";
+import { createKubelet, type Kubelet } from "./nodes/kubelet.ts";
 import { createObjects, type ApiObject, type Objects } from "./objects.ts";
+import { createPacing, DEFAULT_PACE, type Pace } from "./pace.ts";
 import { bindClaims } from "./storage.ts";
 import { followSnapshots } from "./volume-snapshots.ts";
 
@@ -31,7 +32,7 @@ export interface DoubleOptions {
   // Nodes without ephemeral-storage, as with the kubelet's `localStorageCapacityIsolation: false`.
   withoutEphemeralStorage?: string[];
   readyDelayMs?: number;
-  // How slow its parts are. Default: they are not.
+  // How slow its parts are. Default: not slow.
   pace?: Partial<Pace>;
   // How long after its node went silent a pod is evicted; null: never.
   evictAfterMs?: number | null;
@@ -56,7 +57,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     evictAfterMs = 200,
     storageClasses = ["standard"],
   } = options;
-  const pace: Pace = { podMs: 0, scheduleMs: 0, startMs: () => 0, endMs: 20, collectMs: 0, ...options.pace };
+  const pace = { ...DEFAULT_PACE, ...options.pace };
   const folder = await mkdtemp(join(tmpdir(), "berth-k8s-"));
   // The user of pods reaches its volumes.
   await chmod(folder, 0o711);
@@ -109,8 +110,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
         unheard: { sandboxes, statefulsets },
         objects,
         collects,
-        mayMakePod,
-        mayCollect,
+        ...pacing,
         deletePod: (name) => kubelet.deletePod(name),
         now: () => Date.now() + skewMs,
         refusePod: (pod) => restricted(pod) ?? options.refusePod?.() ?? null,
@@ -119,25 +119,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
       kubelet.sync();
     }, 5);
   };
-  let nextPodMs = 0;
-  const orphanedAtMs = new Map<string, number>();
-
-  function isDue(atMs: number): boolean {
-    const leftMs = atMs - performance.now();
-    if (leftMs > 0) setTimeout(stir, leftMs).unref();
-    return leftMs <= 0;
-  }
-
-  function mayMakePod(): boolean {
-    if (!isDue(nextPodMs)) return false;
-    nextPodMs = performance.now() + pace.podMs;
-    return true;
-  }
-
-  function mayCollect(uid: string): boolean {
-    if (!orphanedAtMs.has(uid)) orphanedAtMs.set(uid, performance.now());
-    return isDue(orphanedAtMs.get(uid)! + pace.collectMs);
-  }
+  const pacing = createPacing(pace, stir);
 
   // No controller reacts to Event objects.
   const listening = objects.onChange(({ kind }) => kind === "events" || stir());

@@ -3,11 +3,20 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { V1PodSpec } from "@kubernetes/client-node";
-import { snapshotFlags } from "../../../server/drivers/process/snapshot-flags.ts";
-import type { PodStatus } from "./controllers.ts";
-import type { ApiObject, Objects } from "./objects.ts";
+import { snapshotFlags } from "../../../../server/drivers/process/snapshot-flags.ts";
+import type { ApiObject, Objects } from "../objects.ts";
+import type { Pace } from "../pace.ts";
 import { createPodNetwork } from "./pod-network.ts";
 import { accepts, InitFailure, killAll, nextAddress, prepareVolumes, startProcess } from "./pod-process.ts";
+import {
+  endedStatus,
+  failedInitStatus,
+  runningStatus,
+  silentStatus,
+  statusWithoutImage,
+  unschedulableStatus,
+  type PodStatus,
+} from "./pod-status.ts";
 import { chooseNode } from "./scheduler.ts";
 
 // Scheduler, kubelet and container runtime in one. A pod is a process of this machine with its own loopback address, and a
@@ -48,20 +57,6 @@ export interface KubeletOptions {
   evictAfterMs: number | null;
 }
 
-// How long the parts of a cluster take, as on one that has much to do.
-export interface Pace {
-  // From one pod of the controllers to the next: they work on one object at a time.
-  podMs: number;
-  // From a pod to the scheduler's verdict on it.
-  scheduleMs: number;
-  // From a node to the processes of the pod.
-  startMs: () => number;
-  // From the end of a pod's processes to the end of its object.
-  endMs: number;
-  // From the end of an owner to the deletion of what it owns.
-  collectMs: number;
-}
-
 interface Run {
   node: string;
   ip: string;
@@ -97,8 +92,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       const uid = pod.metadata.uid!;
       const choice = chooseNode({ objects, nodes, podsPerNode, nodeOf }, pod);
       if ("message" in choice) {
-        const unscheduled = { type: "PodScheduled", status: "False", reason: "Unschedulable", message: choice.message };
-        report(uid, { phase: "Pending", conditions: [unscheduled] });
+        report(uid, unschedulableStatus(choice.message));
         continue;
       }
       const run: Run = { ...choice, ip: nextAddress(), restarts: 0, leaving: false };
@@ -139,20 +133,10 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     if (!pod || run.leaving) return;
     const spec = pod.spec as unknown as V1PodSpec;
     const container = spec.containers[0]!;
-    const scheduled = { type: "PodScheduled", status: "True" };
-    if (container.image === missingImage) {
-      const lookup = `failed to do request: Head "https://${missingImage.replace("/", "/v2/")}": dial tcp: lookup registry: no such host`;
-      const message = `Back-off pulling image "${missingImage}": ErrImagePull: failed to pull and unpack image "${missingImage}": ${lookup}`;
-      const waiting = { waiting: { reason: "ImagePullBackOff", message } };
-      return reportFrom(uid, run, {
-        phase: "Pending",
-        conditions: [scheduled],
-        containerStatuses: [{ name: "sandbox", ready: false, restartCount: 0, state: waiting }],
-      });
-    }
+    if (container.image === missingImage) return reportFrom(uid, run, statusWithoutImage(missingImage));
     const prepared = await prepareVolumes({ spec, uid, folder, image, imageEnv: imageEnv[container.image!] ?? {} }).catch(
       (error: unknown) => {
-        if (error instanceof InitFailure) reportFrom(uid, run, statusOf(error, spec));
+        if (error instanceof InitFailure) reportFrom(uid, run, failedInitStatus(error, spec));
         throw error;
       },
     );
@@ -164,21 +148,11 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     run.child = child;
     run.folder = env["BERTH_WORKSPACE"]!;
     child.once("exit", () => background(onExit(uid, run, spec)));
-    const status = (ready: boolean): PodStatus => ({
-      phase: "Running",
-      podIP: run.ip,
-      conditions: [
-        scheduled,
-        { type: "ContainersReady", status: ready ? "True" : "False", lastTransitionTime: new Date().toISOString() },
-        { type: "Ready", status: ready ? "True" : "False", lastTransitionTime: new Date().toISOString() },
-      ],
-      containerStatuses: [{ name: "sandbox", ready, restartCount: run.restarts, state: { running: {} } }],
-    });
-    reportFrom(uid, run, status(false));
+    reportFrom(uid, run, runningStatus(run, { ready: false }));
     const port = Number(env["BERTH_LISTEN"].split(":").at(-1));
     while (!run.leaving && child.exitCode === null && !(await accepts(run.ip, port))) await sleep(50, undefined, { signal: ended.signal });
     await sleep(readyDelayMs(), undefined, { signal: ended.signal });
-    if (child.exitCode === null && child.signalCode === null && !run.leaving) reportFrom(uid, run, status(true));
+    if (child.exitCode === null && child.signalCode === null && !run.leaving) reportFrom(uid, run, runningStatus(run, { ready: true }));
   }
 
   async function onExit(uid: string, run: Run, spec: V1PodSpec): Promise<void> {
@@ -192,10 +166,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   }
 
   function reportEnd(uid: string, run: Run): void {
-    const { child, restarts, ip } = run;
-    const exitCode = child?.exitCode ?? 137;
-    const containerStatuses = [{ name: "sandbox", ready: false, restartCount: restarts, state: { terminated: { exitCode } } }];
-    reportFrom(uid, run, { phase: exitCode === 0 ? "Succeeded" : "Failed", podIP: ip, containerStatuses });
+    reportFrom(uid, run, endedStatus(run, run.child?.exitCode ?? 137));
   }
 
   function deletePod(name: string, graceSeconds = 5): void {
@@ -255,10 +226,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     for (const [uid, run] of runs) {
       const pod = podOf(uid);
       if (run.node !== node || !pod) continue;
-      const status = structuredClone(pod.status) as unknown as PodStatus;
-      for (const condition of status.conditions ?? [])
-        if (condition.type === "Ready") Object.assign(condition, { status: "False", lastTransitionTime: new Date().toISOString() });
-      report(uid, status);
+      report(uid, silentStatus(pod.status as unknown as PodStatus));
       if (evictAfterMs === null) continue;
       const signal = AbortSignal.any([ended.signal, returned.signal]);
       background(sleep(evictAfterMs, undefined, { signal }).then(() => deletePod(pod.metadata.name!)));
@@ -316,16 +284,4 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-// The status of a pod whose init container has failed.
-function statusOf({ container: name, exitCode, message }: InitFailure, { restartPolicy }: V1PodSpec): PodStatus {
-  const terminated = { exitCode, reason: "Error", message };
-  const container = { name, ready: false, restartCount: 0 };
-  return restartPolicy === "Never"
-    ? { phase: "Failed", initContainerStatuses: [{ ...container, state: { terminated } }] }
-    : {
-        phase: "Pending",
-        initContainerStatuses: [{ ...container, state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: { terminated } }],
-      };
 }

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
-import { findRelatedProcesses } from "../../../server/drivers/host/process-table.ts";
+import { findRelatedProcesses } from "../../../../server/drivers/host/process-table.ts";
 
 // A pod of the double is a process with its own address and its own folders.
 

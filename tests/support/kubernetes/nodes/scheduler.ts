@@ -1,5 +1,5 @@
 import type { V1PodAffinityTerm, V1PodSpec } from "@kubernetes/client-node";
-import type { ApiObject, Objects } from "./objects.ts";
+import type { ApiObject, Objects } from "../objects.ts";
 
 // The double's scheduler: returns the first node that may run the pod, or why there is none.
 export interface SchedulerDeps {
