@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { describeForwarder, type Outcome } from "@berth/contract/forwarding/forwarding.suite.ts";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { openGateway, type Reply, type TestGateway } from "./testing/test-gateway.ts";
+import { openGateway, type TestGateway } from "./testing/test-gateway.ts";
+import type { Reply } from "./testing/test-requests.ts";
 import { cookieFor, hostOf } from "./testing/test-preview.ts";
 
 // Code in a sandbox may replace the daemon, so the gateway must survive any reply.

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { MINUTE } from "../clock.ts";
-import { openGateway, type SendOptions, type TestGateway } from "./testing/test-gateway.ts";
+import { openGateway, type TestGateway } from "./testing/test-gateway.ts";
+import type { SendOptions } from "./testing/test-requests.ts";
 
 async function signedIn(gateway: TestGateway) {
   const cookie = await gateway.signIn();

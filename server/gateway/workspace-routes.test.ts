@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { STREAM_KEEP_ALIVE_MS } from "@berth/contract/workspace/workspace.ts";
-import { openGateway, openStream } from "./testing/test-gateway.ts";
+import { openGateway } from "./testing/test-gateway.ts";
+import { openStream } from "./testing/test-requests.ts";
 
 describe("the workspace page", () => {
   test("is served with a content security policy that trusts no sandbox, and so are its assets", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openGateway, type Reply } from "../testing/test-gateway.ts";
+import { openGateway } from "../testing/test-gateway.ts";
+import type { Reply } from "../testing/test-requests.ts";
 
 const attributesOf = (line: string) =>
   line

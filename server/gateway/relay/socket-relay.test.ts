@@ -5,7 +5,8 @@ import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { CLOSE } from "@berth/contract/daemon.ts";
-import { openGateway, openStream, type TestGateway } from "../testing/test-gateway.ts";
+import { openGateway, type TestGateway } from "../testing/test-gateway.ts";
+import { openStream } from "../testing/test-requests.ts";
 
 describe("a WebSocket of the workspace", () => {
   test("relays both ways, unchanged, with the subprotocol that the daemon chose", async () => {

@@ -1,12 +1,6 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import {
-  createServer as createHttpServer,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type RequestListener,
-} from "node:http";
+import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,6 +17,7 @@ import { createTickets } from "../access/launch-ticket.ts";
 import type { GatewayPartner } from "../access/session-cache.ts";
 import { createGateway, type GatewayDeps } from "../gateway.ts";
 import type { SettingsStore } from "../user-settings.ts";
+import { sendTo, type Reply, type SendOptions } from "./test-requests.ts";
 import { createTestTokens, type TestTokens } from "./test-tokens.ts";
 
 // A gateway on a free port with one session. The test provides that session's daemon.
@@ -48,21 +43,6 @@ export interface TestGateway extends AsyncDisposable {
   // Follows the launch URL and returns the cookie.
   signIn(visitor?: Visitor): Promise<string>;
   send(path: string, options?: SendOptions): Promise<Reply>;
-}
-
-export interface SendOptions {
-  method?: string;
-  headers?: Record<string, string>;
-  body?: string | Buffer;
-}
-
-export interface Reply {
-  status: number;
-  headers: IncomingHttpHeaders;
-  trailers: Record<string, string>;
-  body: string;
-  // False if the connection was cut before the end of the reply.
-  complete: boolean;
 }
 
 export async function openGateway(
@@ -184,7 +164,7 @@ export async function openGateway(
 
   const launchUrl = (visitor?: Visitor) =>
     new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId, ...(visitor && { visitor }) }).url);
-  const send = (path: string, request: SendOptions = {}) => sendTo(port, path, request);
+  const send = (path: string, request?: SendOptions) => sendTo(port, path, request);
   return {
     port,
     origin,
@@ -244,27 +224,6 @@ async function closeServer(server: Server, sockets: Set<Socket>): Promise<void> 
   await new Promise((resolve) => server.close(resolve));
 }
 
-function sendTo(port: number, path: string, { method = "GET", headers = {}, body }: SendOptions): Promise<Reply> {
-  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-  const request = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false }, (response) => {
-    const parts: Buffer[] = [];
-    response.on("data", (part: Buffer) => parts.push(part));
-    response.on("error", () => {});
-    response.on("close", () =>
-      resolve({
-        status: response.statusCode ?? 0,
-        headers: response.headers,
-        trailers: response.trailers as Record<string, string>,
-        body: Buffer.concat(parts).toString("utf8"),
-        complete: response.complete,
-      }),
-    );
-  });
-  request.on("error", reject);
-  request.end(body);
-  return promise;
-}
-
 function sampleSession(nowMs: number): SessionView {
   return {
     id: newId("ses", nowMs),
@@ -292,24 +251,5 @@ function sampleSession(nowMs: number): SessionView {
     stopReason: null,
     createdAt: nowMs,
     updatedAt: nowMs,
-  };
-}
-
-// Reads the session's event stream part by part; returns "end" at the end.
-export async function openStream(gateway: TestGateway, cookie: string): Promise<{ next(): Promise<string> }> {
-  const request = httpRequest({
-    port: gateway.port,
-    host: "127.0.0.1",
-    path: `/workspace/${gateway.sandboxId}/session/stream`,
-    headers: { cookie },
-  });
-  request.end();
-  const [response] = (await once(request, "response")) as [IncomingMessage];
-  const parts = response.setEncoding("utf8")[Symbol.asyncIterator]() as AsyncIterator<string>;
-  return {
-    async next() {
-      const part = await parts.next();
-      return part.done ? "end" : part.value.trim();
-    },
   };
 }

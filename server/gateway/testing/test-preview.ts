@@ -1,4 +1,5 @@
-import type { SendOptions, TestGateway } from "./test-gateway.ts";
+import type { TestGateway } from "./test-gateway.ts";
+import type { SendOptions } from "./test-requests.ts";
 
 // The host of the preview of a port.
 export const hostOf = (gateway: TestGateway, port: number) => `${port}-${gateway.sandboxId.replace("_", "-")}.localhost:${gateway.port}`;
