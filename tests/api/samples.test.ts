@@ -18,9 +18,9 @@ const NOT_RUN: Record<string, string> = {
   "clients/python/README.md: pip install \"$(curl -s -o /dev/null -w '%{redirect_url}' https://berth.example.com/clients/berth.whl)\"":
     "tests/api/clients/clients.test.ts installs the package",
   "client/README.md: npm install https://berth.example.com/clients/berth-client.tgz": "tests/api/package.test.ts installs the package",
-  "docs/ssh.md: ssh ses_01k9zq3v8e4m7t2x5c6b9d0fgh.berth": "tests/api/ssh.test.ts uses these clients",
+  "docs/ssh.md: ssh ses_01k9zq3v8e4m7t2x5c6b9d0fgh.berth": "tests/api/ssh uses these clients",
   "docs/ssh.md: export BERTH_SERVER_URL=https://berth.example.com BERTH_SESSION_TOKEN=berth_st_…":
-    "tests/api/ssh.test.ts connects with a token",
+    "tests/api/ssh/access.test.ts connects with a token",
   "docs/agents.md: BERTH_MODEL_PROVIDER=anthropic BERTH_MODEL_API_KEY=sk-ant-… BERTH_MODEL_NAME=claude-sonnet-4-5 npm start":
     "needs a model",
   "docs/command-line.md: BERTH_MASTER_KEY=$(openssl rand -hex 32),<the old one>": "a setting; tests/operator/master-key.test.ts uses it",
