@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { readConfig } from "../server/config/config.ts";
 
@@ -24,14 +24,9 @@ if (!run(builder, ["build", ...(builder === "buildah" ? ["--isolation", "chroot"
   );
 // Neither program replaces a file.
 rmSync(file, { force: true });
-mkdirSync(resolve(file, ".."), { recursive: true, mode: 0o700 });
-if (
-  !run(
-    builder,
-    builder === "docker" ? ["save", "--output", file, NAME] : ["push", "--quiet", NAME, `docker-archive:${file}:${NAME}:latest`],
-  )
-)
-  fail(`${builder} could not write ${file}.`);
+mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+const save = builder === "docker" ? ["save", "--output", file, NAME] : ["push", "--quiet", NAME, `docker-archive:${file}:${NAME}:latest`];
+if (!run(builder, save)) fail(`${builder} could not write ${file}.`);
 
 const minutes = ((performance.now() - startedMs) / 60_000).toFixed(1);
 const megabytes = Math.round(statSync(file).size / 1e6);
