@@ -23,7 +23,7 @@ const RESPONSES: Record<string, string> = {
   "the status 600": "HTTP/1.1 600 High\r\nContent-Length: 0\r\n\r\n",
   "the status 999": "HTTP/1.1 999 Higher\r\nContent-Length: 0\r\n\r\n",
   "the status 1000": "HTTP/1.1 1000 Long\r\nContent-Length: 0\r\n\r\n",
-  "a protocol switch that nobody asked for": "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nraw bytes",
+  "an unrequested protocol switch": "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nraw bytes",
   "only informational responses": "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 199 Odd\r\n\r\n",
   "a status line of rubbish": "\x00\xff\xfe rubbish\r\n\r\n",
   "another protocol": "SSH-2.0-OpenSSH_9.2\r\n",
