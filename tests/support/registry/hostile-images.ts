@@ -1,8 +1,7 @@
-import { open } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { gzipBomb } from "../../isolation/limits/bombs.ts";
-import { cachedLayer, digestOf, makeImage, makeLayer, packedLayer, type Image, type Layer } from "./image.ts";
+import { digestOf, makeImage, makeLayer, packedLayer, type Image, type Layer } from "./image.ts";
 import { busyboxImage, folders } from "./images.ts";
 import { tarHeader, type TarEntry } from "./tar.ts";
 
@@ -59,30 +58,18 @@ export function specialFilesImage(): Image {
 }
 
 // A file of a terabyte in one block of tar.
-export const sparseImage = (bytes = 2 ** 40): Image =>
-  busyboxImage({}, [makeLayer([...folders("data"), { path: "data/sparse", sparseBytes: bytes }])]);
+export const sparseImage = (): Image => busyboxImage({}, [makeLayer([...folders("data"), { path: "data/sparse", sparseBytes: 2 ** 40 }])]);
 
 // A file of zeros that is a thousandth of its size until it is unpacked; one block is 16 MiB.
-export function bombImage(blocks = 512): Image {
+export function bombImage(blocks: number): Image {
   const header = tarHeader({ path: "bomb", sizeBytes: blocks * 16 * 1024 * 1024 });
   // The real digest would take seconds to compute. A wrong one is enough: a store that compares it has unpacked the bomb already.
   return makeImage([packedLayer(Buffer.concat([gzipSync(header), gzipBomb(blocks)]), digestOf(Buffer.from("bomb")))]);
 }
 
-// Empty files. A million of them takes seconds to make the first time.
-export async function manyFilesImage(files = 1_000_000): Promise<Image> {
-  const layer = await cachedLayer("files", `${files}`, async (folder) => {
-    const tar = join(folder, "layer.tar");
-    await using file = await open(tar, "w");
-    for (let first = 0; first < files; first += 10_000)
-      await file.write(
-        Buffer.concat(Array.from({ length: Math.min(10_000, files - first) }, (_, at) => tarHeader({ path: `f${first + at}` }))),
-      );
-    await file.write(Buffer.alloc(1024));
-    return tar;
-  });
-  return makeImage([layer]);
-}
+// Empty files.
+export const manyFilesImage = (files: number): Image =>
+  makeImage([makeLayer(Array.from({ length: files }, (_, index) => ({ path: `f${index}` })))]);
 
 // Images whose content in the registry differs from their manifest. Each has a layer of its own, which no store has yet.
 export function brokenImages(): Record<string, Image> {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { tarFile, type TarEntry } from "./tar.ts";
 
@@ -86,34 +86,31 @@ export function packedLayer(content: Buffer, diffId: string): Layer {
   return { digest: digestOf(content), diffId, size: content.length, content };
 }
 
-// A layer that takes seconds to make. The cache keeps it until `version` changes. `writeTar` returns the path of a tar file, which it
-// may write into the folder that it gets.
-export async function cachedLayer(name: string, version: string, writeTar: (folder: string) => Promise<string>): Promise<Layer> {
+// The layer of a tar file. To compress it takes seconds, so it is cached until the tar file has another name.
+export async function cachedLayer(name: string, tar: string): Promise<Layer> {
   const prefix = `layer-${name}-`;
-  const kept = join(CACHE, prefix + version);
+  const kept = join(CACHE, prefix + basename(tar, ".tar"));
   if (!existsSync(kept)) {
     await mkdir(CACHE, { recursive: true });
     const draft = await mkdtemp(join(CACHE, `draft-${prefix}`));
-    const tar = await writeTar(draft);
     const content = gzipSync(await readFile(tar), { level: 1 });
     await writeFile(join(draft, "layer.tar.gz"), content);
     await writeFile(join(draft, "layer.json"), JSON.stringify({ ...packedLayer(content, await digestOfFile(tar)), content: "" }));
-    if (dirname(tar) === draft) await rm(tar);
     // Another worker may have been faster.
     await rename(draft, kept).catch(() => rm(draft, { recursive: true }));
     for (const other of await readdir(CACHE))
-      if (other.startsWith(prefix) && other !== prefix + version) await rm(join(CACHE, other), { recursive: true, force: true });
+      if (other.startsWith(prefix) && other !== basename(kept)) await rm(join(CACHE, other), { recursive: true, force: true });
   }
   const layer = JSON.parse(await readFile(join(kept, "layer.json"), "utf8")) as Layer;
   return { ...layer, content: join(kept, "layer.tar.gz") };
 }
 
-// For names such as `oci:/folder:tag`. `skopeo copy` makes an archive of it.
-export async function writeOciLayout(folder: string, image: Image, tag = "latest"): Promise<void> {
+// For names such as `oci:/folder:latest`. `skopeo copy` makes an archive of it.
+export async function writeOciLayout(folder: string, image: Image): Promise<void> {
   await mkdir(join(folder, "blobs/sha256"), { recursive: true });
   await writeFile(join(folder, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
   const { size } = image.manifests[0]!;
-  const entry = { mediaType: image.mediaType, digest: image.digest, size, annotations: { "org.opencontainers.image.ref.name": tag } };
+  const entry = { mediaType: image.mediaType, digest: image.digest, size, annotations: { "org.opencontainers.image.ref.name": "latest" } };
   await writeFile(join(folder, "index.json"), JSON.stringify({ schemaVersion: 2, manifests: [entry] }));
   for (const blob of [...image.manifests, ...image.blobs])
     await writeBlob(join(folder, "blobs/sha256", blob.digest.slice("sha256:".length)), blob);

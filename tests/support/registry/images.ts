@@ -16,14 +16,13 @@ const DEFAULT_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 
 // bash, coreutils, git and the other programs of a small Debian. Its user 1000 is called `user`.
 export async function debianImage(config: ImageConfig = {}): Promise<Image> {
-  const tar = await debianRoot();
-  const layer = await cachedLayer("debian", basename(tar, ".tar"), async () => tar);
+  const layer = await cachedLayer("debian", await debianRoot());
   return makeImage([layer], { Env: [DEFAULT_PATH], Cmd: ["bash"], ...config });
 }
 
 // The layout of Alpine: musl is the only C library, and BusyBox is every program. There is no bash.
-export function muslImage(config: ImageConfig = {}): Image {
-  return makeImage([busyboxLayer(), muslLayer()], { Env: [DEFAULT_PATH], Cmd: ["/bin/sh"], ...config });
+export function muslImage(): Image {
+  return makeImage([busyboxLayer(), muslLayer()], { Env: [DEFAULT_PATH], Cmd: ["/bin/sh"] });
 }
 
 // The smallest image with a shell.
@@ -32,7 +31,7 @@ export function busyboxImage(config: ImageConfig = {}, more: readonly Layer[] = 
 }
 
 // One static program, and no shell.
-export function distrolessImage(config: ImageConfig = {}): Image {
+export function distrolessImage(): Image {
   const layer = makeLayer([
     ...folders("etc", "usr", "usr/bin", "home", "tmp"),
     { path: "etc/passwd", content: `${PASSWD}nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n` },
@@ -46,13 +45,12 @@ export function distrolessImage(config: ImageConfig = {}): Image {
     User: "nonroot",
     Entrypoint: ["/usr/bin/date"],
     WorkingDir: "/home/nonroot",
-    ...config,
   });
 }
 
-// Every layer adds a file and changes one that all of them have.
-export function layeredImage(layers = 60): Image {
-  const more = Array.from({ length: layers - 1 }, (_, index) =>
+// 60 layers. Each adds a file and changes one that all of them have.
+export function layeredImage(): Image {
+  const more = Array.from({ length: 59 }, (_, index) =>
     makeLayer([
       ...folders("data"),
       { path: `data/${index + 1}`, content: `${index + 1}\n` },

@@ -17,15 +17,12 @@ import { busyboxMissing } from "./images.ts";
 export interface TestRegistry extends AsyncDisposable {
   // `127.0.0.1:20123`
   host: string;
-  user: string;
-  password: string;
-  // The registry's self-signed certificate, and a folder for `skopeo --cert-dir` that has it as `ca.crt`.
-  certificate: string;
+  // A folder for `skopeo --cert-dir` with the registry's self-signed certificate.
   certificateFolder: string;
   // With the password, as `docker login` writes it.
   authFile: string;
-  // Adds the image, or points the tag to it, and returns its name in a template: `127.0.0.1:20123/debian:latest`.
-  add(repository: string, image: Image, tag?: string): Promise<string>;
+  // Adds the image, or points the tag `latest` to it, and returns its name in a template: `127.0.0.1:20123/debian:latest`.
+  add(repository: string, image: Image): Promise<string>;
   // Like an outage of the registry.
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -61,14 +58,11 @@ export async function startRegistry(): Promise<TestRegistry> {
 
   return {
     host,
-    user: USER,
-    password: PASSWORD,
-    certificate,
     certificateFolder: at("certificates"),
     authFile: at("auth.json"),
-    async add(repository, image, tag = "latest") {
-      await addImage(at("storage/docker/registry/v2"), repository, tag, image);
-      return `${host}/${repository}:${tag}`;
+    async add(repository, image) {
+      await addImage(at("storage/docker/registry/v2"), repository, image);
+      return `${host}/${repository}:latest`;
     },
     stop: () => server.stop(),
     async start() {
@@ -96,7 +90,7 @@ async function startServer(host: string, config: string, ca: Buffer): Promise<{ 
   let errors = "";
   child.stderr.on("data", (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4000)));
   while (!(await answers(host, ca))) {
-    if (child.exitCode !== null) throw new Error(`docker-registry ended: ${errors}`);
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`docker-registry ended: ${errors}`);
     await sleep(20);
   }
   return {
@@ -121,7 +115,7 @@ function answers(host: string, ca: Buffer): Promise<boolean> {
 }
 
 // The folders of the registry's storage: the bytes of all repositories, and files that link to them.
-async function addImage(storage: string, repository: string, tag: string, image: Image): Promise<void> {
+async function addImage(storage: string, repository: string, image: Image): Promise<void> {
   const hex = (digest: string) => digest.slice("sha256:".length);
   const link = async (path: string, digest: string) => {
     await mkdir(join(storage, "repositories", repository, path), { recursive: true });
@@ -134,6 +128,6 @@ async function addImage(storage: string, repository: string, tag: string, image:
     await link(`_layers/sha256/${hex(blob.digest)}`, blob.digest);
   }
   for (const { digest } of image.manifests) await link(`_manifests/revisions/sha256/${hex(digest)}`, digest);
-  await link(`_manifests/tags/${tag}/index/sha256/${hex(image.digest)}`, image.digest);
-  await link(`_manifests/tags/${tag}/current`, image.digest);
+  await link(`_manifests/tags/latest/index/sha256/${hex(image.digest)}`, image.digest);
+  await link("_manifests/tags/latest/current", image.digest);
 }
