@@ -28,10 +28,8 @@ describe.each([
       stack.use(double);
       const driver = stack.use(await open({ scheduleWaitMs: 3_000 }));
       const services = stack.use(await openTestSessions({ wrapDriver: () => driver, host: null, poolSize: 2 }));
-      const statesOf = async () =>
-        (await services.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state).sort();
       await services.start();
-      await expect.poll(statesOf).toEqual(["warm", "warm"]);
+      await expect.poll(() => statesOf(services)).toEqual(["warm", "warm"]);
 
       // The scheduler runs when the pool's next sandbox exists too, and takes that one first.
       const scheduling = double.kubelet.holdScheduling();
@@ -47,7 +45,7 @@ describe.each([
       const outcomes = await Promise.all(outcomesOf);
       expect(outcomes.filter((outcome) => outcome === "running")).toHaveLength(5);
       expect(outcomes.filter((outcome) => outcome === "capacity_reached")).toHaveLength(3);
-      await expect.poll(statesOf).toEqual(Array.from({ length: 5 }, () => "running"));
+      await expect.poll(() => statesOf(services)).toEqual(Array.from({ length: 5 }, () => "running"));
       await expect.poll(() => double.objects.list("pods").length).toBe(5);
     },
   );
@@ -82,10 +80,7 @@ onBothEngines("a slow cluster", (databases) => {
     expect(outcomes.filter(({ code }) => code === null)).toHaveLength(2);
     // The rest goes on in the background.
     await expect.poll(() => double.objects.list("pods").length).toBe(2);
-    expect((await services.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state)).toEqual([
-      "running",
-      "running",
-    ]);
+    expect(await statesOf(services)).toEqual(["running", "running"]);
   });
 });
 
@@ -94,11 +89,15 @@ test("a blank of another kind gives way while a create waits for room, which the
   stack.use(double);
   const driver = stack.use(await open({ scheduleWaitMs: 30_000 }));
   const services = stack.use(await openTestSessions({ wrapDriver: () => driver, host: null, poolSize: 1 }));
-  const statesOf = async () => (await services.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state);
   await services.start();
-  await expect.poll(statesOf).toEqual(["warm"]);
+  await expect.poll(() => statesOf(services)).toEqual(["warm"]);
   const pods: string[] = [];
   double.objects.onChange(({ kind, type, object }) => void (kind === "pods" && type === "ADDED" && pods.push(object.metadata.name!)));
   const { sandboxId } = await services.sessions.create(services.acme, aRequest({ resources: { memoryMb: 333 } }));
   expect(pods.map(idOf)).toEqual([sandboxId]);
 });
+
+async function statesOf({ store }: Awaited<ReturnType<typeof openTestSessions>>): Promise<string[]> {
+  const rows = await store.db.selectFrom("sessions").select("state").execute();
+  return rows.map(({ state }) => state).sort();
+}

@@ -1,8 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { on } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -18,7 +16,8 @@ import { editor, eventually, shareChromium, openWorkspace, openFile, screenText,
 import { runCli } from "../support/servers/cli.ts";
 import { describeWith, machine, testWith, type Missing } from "../support/machine.ts";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
-import { askThrough, sharedTemplate, templateJourney } from "./template-journey.ts";
+import { sharedTemplate, templateJourney } from "./template-journey.ts";
+import { askThrough, startWorld, type World } from "./world.ts";
 
 export interface TestedEngine {
   env: Record<string, string>;
@@ -53,15 +52,12 @@ export function engineJourneys(
   describeWith(missing, name, () => {
     let engine: TestedEngine;
     let berth: Berth;
-    let world: Server;
-    let worldPort: number;
+    let world: World;
     let git: GitServer;
     let folder: string;
 
     beforeAll(async () => {
-      world = createServer((_, response) => response.end("the world"));
-      await new Promise<void>((resolve) => world.listen(0, "127.0.0.1", resolve));
-      worldPort = (world.address() as AddressInfo).port;
+      world = await startWorld();
       engine = await prepare();
       git = await startGitServer(null);
       folder = mkdtempSync(join(tmpdir(), "berth-journeys-"));
@@ -72,7 +68,7 @@ export function engineJourneys(
         BERTH_LOG_LEVEL: "warn",
         BERTH_POOL_SIZE: "1",
         BERTH_TEMPLATES: templates,
-        BERTH_EGRESS_ALLOW: `127.0.0.1:${worldPort},${git.address}`,
+        BERTH_EGRESS_ALLOW: `${world.address},${git.address}`,
         ...engine.env,
       });
     });
@@ -81,8 +77,7 @@ export function engineJourneys(
       await engine?.dispose();
       await git?.[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true });
-      world.closeAllConnections();
-      await new Promise((resolve) => world.close(resolve));
+      await world?.[Symbol.asyncDispose]();
     });
 
     const step = (session: { sessionId: string }, action: string, body?: object) =>
@@ -141,12 +136,12 @@ export function engineJourneys(
 
     testWith(sameInVariants, "egress follows the template's policy", async () => {
       const ask = (url: string) => berth.api.exec(kept.sandboxId, askThrough(url));
-      expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
+      expect((await ask(world.url)).stdout).toBe("the world");
       expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
     });
 
     testWith([images.foreign, sameInVariants], "a template gives the same sandbox as on other engines", () =>
-      templateJourney(berth, { world: `http://127.0.0.1:${worldPort}/`, canFork: freezes, ...(user !== undefined && { user }) }),
+      templateJourney(berth, { world, canFork: freezes, ...(user !== undefined && { user }) }),
     );
 
     // The server looks for dead sandboxes every ten seconds, so other journeys run in the meantime. Their polls need the test's own

@@ -1,6 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -9,6 +7,7 @@ import { busyboxImage } from "../support/registry/images.ts";
 import { registryMissing, startRegistry } from "../support/registry/registry.ts";
 import { startBerth } from "../support/servers/berth.ts";
 import { imageConfig, sharedTemplate, templateJourney } from "./template-journey.ts";
+import { startWorld } from "./world.ts";
 
 const missing = [await machine.oci(), machine.root, machine.imageTools(), ...registryMissing];
 
@@ -19,17 +18,12 @@ testWith(missing, "a template gives the same sandbox on oci as on other engines"
   const registry = stack.use(await startRegistry());
   const image = await registry.add("tools", busyboxImage(imageConfig));
   writeFileSync(join(folder, "templates.json"), JSON.stringify(sharedTemplate(image)));
-  const world = stack.adopt(
-    createServer((_, response) => response.end("the world")),
-    (server) => void server.close(),
-  );
-  await new Promise<void>((resolve) => world.listen(0, "127.0.0.1", resolve));
-  const address = `127.0.0.1:${(world.address() as AddressInfo).port}`;
+  const world = stack.use(await startWorld());
   const env = {
     BERTH_DRIVER: "oci",
     BERTH_POOL_SIZE: "0",
     BERTH_TEMPLATES: join(folder, "templates.json"),
-    BERTH_EGRESS_ALLOW: address,
+    BERTH_EGRESS_ALLOW: world.address,
     BERTH_REGISTRY_AUTH: registry.authFile,
     BERTH_REGISTRY_CERTIFICATES: registry.certificateFolder,
   };
@@ -44,5 +38,5 @@ testWith(missing, "a template gives the same sandbox on oci as on other engines"
     })
     .toBe(true);
   expect([...statuses].filter((status) => status !== 503)).toEqual([201]);
-  await templateJourney(berth, { world: `http://${address}/`, canFork: true, user: imageConfig.User });
+  await templateJourney(berth, { world, canFork: true, user: imageConfig.User });
 });

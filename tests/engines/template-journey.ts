@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { Berth } from "../support/servers/berth.ts";
+import { askThrough, type World } from "./world.ts";
 
 // One template has the same result on every driver. Its image has these variables.
 export const IMAGE_ENV = { FROM_IMAGE: "image", OVERRIDDEN: "image", PATH: "/opt/tools/bin:/usr/local/bin:/usr/bin:/bin" };
@@ -26,8 +27,7 @@ export const sharedTemplate = (image: string) => ({
 });
 
 export interface TemplateJourney {
-  // The address of a server that a sandbox reaches only if its egress allows it.
-  world: string;
+  world: World;
   canFork: boolean;
   // The id of the user inside: 1000 on Docker, that of the image (IMAGE_USER) on oci. The double of Kubernetes has no users.
   user?: string;
@@ -46,9 +46,9 @@ export async function templateJourney(berth: Berth, { world, canFork, user }: Te
   const workspace = "$(cd /workspace 2> /dev/null && pwd || pwd)";
   expect(await sh(`[ "$PWD" = "${workspace}" ] && echo in the workspace; echo $PATH`)).toMatch(/^in the workspace\n\/opt\/tools\/bin:/);
   if (user !== undefined) expect(await sh("id -u")).toBe(`${user}\n`);
-  expect(await sh(askThrough(world))).not.toContain("the world");
+  expect(await sh(askThrough(world.url))).not.toContain("the world");
   const open = await api.create({ template: "tools", egress: { policy: "public" } });
-  expect(await sh(askThrough(world), open)).toBe("the world");
+  expect(await sh(askThrough(world.url), open)).toBe("the world");
   await api.call("DELETE", `/api/b2b/sessions/${open.sessionId}`);
 
   expect((await api.call("POST", `${path}/pause`)).status).toBe(200);
@@ -60,10 +60,4 @@ export async function templateJourney(berth: Berth, { world, canFork, user }: Te
     await api.call("DELETE", `/api/b2b/sessions/${fork.sessionId}`);
   }
   expect((await api.call("DELETE", path)).status).toBe(200);
-}
-
-// A command that sends a request through the sandbox's proxy and prints the response.
-export function askThrough(url: string): string {
-  const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
-  return `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`;
 }
