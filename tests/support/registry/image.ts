@@ -123,7 +123,7 @@ export async function writeBlob(path: string, { content }: Blob, { linked = fals
   else if (!linked) await copyFile(content, path);
 }
 
-export function jsonBlob(value: object): Blob & { content: Buffer } {
+function jsonBlob(value: object): Blob & { content: Buffer } {
   const content = Buffer.from(JSON.stringify(value));
   return { digest: digestOf(content), size: content.length, content };
 }

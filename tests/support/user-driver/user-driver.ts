@@ -109,7 +109,7 @@ export async function openUserDriver(options: UserDriverOptions): Promise<UserDr
   return {
     driver: remote<Driver>("driver", { name: "oci", traits: ready.traits, volumes, liveLimits, images, ...nothing }),
     egress: remote<Egress>("egress", nothing),
-    pid: child.pid ?? 0,
+    pid: child.pid!,
     reopen: () => openUserDriver(options),
     async [Symbol.asyncDispose]() {
       child.stdin.end();
