@@ -6,7 +6,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
 import { createBerth } from "../../client/index.ts";
-import { openInFrame, signIn } from "../../scripts/screenshots-examples.ts";
+import { openInFrame, signIn } from "../../scripts/screenshots/examples.ts";
 import { launchChromium } from "../support/browser/workspace.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { runCliForJson } from "../support/servers/cli.ts";

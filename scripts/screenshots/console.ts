@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import type { Berth } from "../tests/support/servers/berth.ts";
-import { createApi } from "../tests/support/servers/api.ts";
-import { runCliForJson } from "../tests/support/servers/cli.ts";
+import type { Berth } from "../../tests/support/servers/berth.ts";
+import { createApi } from "../../tests/support/servers/api.ts";
+import { runCliForJson } from "../../tests/support/servers/cli.ts";
 
 const USERS = ["ada", "grace", "edsger", "barbara", "donald", "margaret", "alan", "katherine"];
 // Outlives the command, so that there is something to see.

@@ -1,4 +1,4 @@
-import type { ModelReply } from "../tests/support/agents/model-server.ts";
+import type { ModelReply } from "../../tests/support/agents/model-server.ts";
 
 // The project in the screenshots, and the scripted replies of the model.
 

@@ -3,15 +3,15 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { startBerth } from "../tests/support/servers/berth.ts";
-import { launchChromium, openWorkspace, type OpenedWorkspace, type WorkspaceOptions } from "../tests/support/browser/workspace.ts";
-import { startModelServer } from "../tests/support/agents/model-server.ts";
-import { takeConsolePictures } from "./screenshots-console.ts";
-import { takeExamplePictures } from "./screenshots-examples.ts";
-import { takeDocsPictures } from "./screenshots-docs.ts";
-import { files, modelReplies, mineOnTop, theirs } from "./screenshots-demo.ts";
+import { startBerth } from "../../tests/support/servers/berth.ts";
+import { launchChromium, openWorkspace, type OpenedWorkspace, type WorkspaceOptions } from "../../tests/support/browser/workspace.ts";
+import { startModelServer } from "../../tests/support/agents/model-server.ts";
+import { takeConsolePictures } from "./console.ts";
+import { takeExamplePictures } from "./examples.ts";
+import { takeDocsPictures } from "./docs.ts";
+import { files, modelReplies, mineOnTop, theirs } from "./demo.ts";
 
-const folder = join(import.meta.dirname, "../docs/images");
+const folder = join(import.meta.dirname, "../../docs/images");
 await mkdir(folder, { recursive: true });
 
 await using model = await startModelServer();

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { createBerth } from "../client/index.ts";
-import { examples, startExample } from "../tests/examples/example-app.ts";
-import { startBerth } from "../tests/support/servers/berth.ts";
-import { runCliForJson } from "../tests/support/servers/cli.ts";
+import { createBerth } from "../../client/index.ts";
+import { examples, startExample } from "../../tests/examples/example-app.ts";
+import { startBerth } from "../../tests/support/servers/berth.ts";
+import { runCliForJson } from "../../tests/support/servers/cli.ts";
 
 const VIEW = { viewport: { width: 1280, height: 720 }, deviceScaleFactor: 1.5 };
 const LESSON = "# Lesson 1\n\nSay hello to the world, in a language that you like.\n";
