@@ -26,7 +26,7 @@ export function daemonForRuns() {
     ...runs,
     relayed,
     startAgent,
-    // What the outbox says about a run.
+    // The events of a run in the outbox.
     types: async (id: string) => (await runs.news(id)).map(({ type, data: { status } }) => `${type} ${status}`),
     get daemon() {
       return daemon;

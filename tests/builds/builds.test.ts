@@ -63,7 +63,7 @@ describeWith(buildsMissing, "builds of a repository's devcontainer.json", { time
     );
     expect(await outputOf(session, "cat steps")).toBe("created\nset up as dev\nattached\n");
     expect(await logOf(session)).toContain("STEP 2/5: ADD root.tar /");
-    expect(sandboxes()).toEqual([]);
+    await expect.poll(sandboxes, WAIT).toEqual([]);
   });
 
   test("a build that fails leaves the session as it is, and the Setup terminal says why", async () => {
@@ -74,7 +74,7 @@ describeWith(buildsMissing, "builds of a repository's devcontainer.json", { time
     expect(details.image).toBeUndefined();
     expect(await logOf(session)).toContain('building at STEP "RUN false"');
     expect(await outputOf(session, "cat steps; ls /etc/greeting 2>&1")).toMatch(/^created\nset up as user\nattached\n.*No such file/s);
-    expect(sandboxes()).toEqual([]);
+    await expect.poll(sandboxes, WAIT).toEqual([]);
   });
 
   test("a build ends with its session, and a server that was killed leaves none behind", async () => {
@@ -118,7 +118,7 @@ describeWith(buildsMissing, "builds of a repository's devcontainer.json", { time
     // Each fails once: a failed build is not retried.
     expect(failures() - before).toBe(4);
     expect(berth.output()).toContain('it runs as the user \\"nobody-here\\", who is not in it');
-    expect(sandboxes()).toEqual([]);
+    await expect.poll(sandboxes, WAIT).toEqual([]);
     for (const session of started) await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
   });
 

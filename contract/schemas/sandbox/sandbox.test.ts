@@ -22,7 +22,10 @@ import type * as schemas from "./sandbox.ts";
 const root = join(import.meta.dirname, "../../..");
 
 test("the description has every route of the daemon that callers can reach, and no other", () => {
-  const sources = globSync("daemon/**/*.ts", { cwd: root, exclude: ["**/*.test.ts", "**/dist/**", "**/node_modules/**", "**/testing/**"] });
+  const sources = globSync("daemon/**/*.ts", {
+    cwd: root,
+    exclude: ["**/*.test.ts", "**/dist*/**", "**/node_modules/**", "**/testing/**"],
+  });
   const texts = sources.map((file) => readFileSync(join(root, file), "utf8"));
   const routes = texts
     .flatMap((text) => [...text.matchAll(/method: "([A-Z]+)",\s+path: "([^"]+)"/g)])
@@ -41,7 +44,10 @@ test("the description has every route of the daemon that callers can reach, and 
 });
 
 test("every WebSocket of the daemon has a scope for tokens, or none on purpose", () => {
-  const sources = globSync("daemon/**/*.ts", { cwd: root, exclude: ["**/*.test.ts", "**/dist/**", "**/node_modules/**", "**/testing/**"] });
+  const sources = globSync("daemon/**/*.ts", {
+    cwd: root,
+    exclude: ["**/*.test.ts", "**/dist*/**", "**/node_modules/**", "**/testing/**"],
+  });
   const texts = sources.map((file) => readFileSync(join(root, file), "utf8"));
   const served = texts.flatMap((text) => [...text.matchAll(/path: "([^"]+)",\s+(?:async )?upgrade\b/g)]).map(([, path]) => path!);
   const outside = served.filter((path) => !path.startsWith("/ports/") && !path.startsWith("/internal/"));
