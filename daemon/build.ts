@@ -16,6 +16,7 @@ import {
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { carryPrograms, type CarriedPrograms } from "./portable-programs/carry-programs.ts";
+import { splitSnapshot } from "./heap/snapshot-file.ts";
 import { build, type BuildOptions, type PluginBuild } from "esbuild";
 
 const OUT = join(import.meta.dirname, "dist");
@@ -28,6 +29,7 @@ const require = createRequire(import.meta.url);
 //   languages/    the language servers                host/         the same programs, for daemons that run outside of sandboxes
 //   init.sh       process 1 of a sandbox              bashrc        read by every terminal
 //   lib/sh        the shell that runs init.sh         daemon.blob   the heap from which the daemon starts
+//                                                     daemon.heap   a part of it, which all daemons share (heap/share-heap.ts)
 // The build goes to a temporary folder, and each file is then renamed into place: sandboxes may be running from dist and
 // must never see a partial file.
 export async function buildDaemon(out = OUT): Promise<void> {
@@ -112,16 +114,19 @@ const PROLOGUE = `{
 
 // Makes the heap from which init.sh starts the daemon, with the flags of init.sh. The daemon also starts without it, only slower.
 function makeSnapshot(folder: string): void {
-  // The compiled code would add 5 MB to the file. Reading that takes as long as compiling what the daemon uses, and it stays in
-  // memory.
+  const file = join(folder, "daemon.blob");
   const config = join(folder, "snapshot.json");
-  writeFileSync(config, JSON.stringify({ builder: join(folder, "daemon.cjs"), withoutCodeCache: true }));
+  writeFileSync(config, JSON.stringify({ builder: join(folder, "daemon.cjs") }));
   try {
-    const args = [...snapshotFlags(), "--snapshot-blob", join(folder, "daemon.blob"), "--build-snapshot-config", config];
-    execFileSync(join(folder, "host/node"), args, { stdio: ["ignore", "inherit", "inherit"], env: { PATH: process.env.PATH } });
+    const args = [...snapshotFlags(), "--snapshot-blob", file, "--build-snapshot-config", config];
+    const env = { PATH: process.env.PATH, NODE_NO_WARNINGS: "1" };
+    execFileSync(join(folder, "host/node"), args, { stdio: ["ignore", "inherit", "inherit"], env });
   } finally {
     rmSync(config);
   }
+  const { snapshot, heap } = splitSnapshot(readFileSync(file));
+  writeFileSync(file, snapshot);
+  writeFileSync(join(folder, "daemon.heap"), heap);
 }
 
 // The flags of Node with which init.sh starts the daemon from its snapshot.

@@ -2,17 +2,26 @@
 import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { openDaemon } from "./daemon.ts";
+import { reduceMemory } from "./heap/reduce-memory.ts";
+import { rehearseStart } from "./heap/rehearse-start.ts";
+import { shareHeap } from "./heap/share-heap.ts";
 import { listen } from "./http/listen.ts";
 import { createDaemonServer } from "./http/server.ts";
 import { childProcess } from "./programs/child-process.ts";
-import { reduceMemory } from "./reduce-memory.ts";
 
 const { startupSnapshot } = process.getBuiltinModule("node:v8");
+
+// It is not urgent, and the first commands of a sandbox come first.
+const SHARE_HEAP_AFTER_MS = 1000;
 
 // build.ts makes a snapshot of the heap with all modules loaded, from which Node starts the daemon faster (init.sh).
 if (startupSnapshot.isBuildingSnapshot()) {
   childProcess();
-  startupSnapshot.setDeserializeMainFunction(start);
+  void rehearseStart();
+  startupSnapshot.setDeserializeMainFunction(() => {
+    start();
+    setTimeout(shareHeap, SHARE_HEAP_AFTER_MS).unref();
+  });
 } else {
   // Node cannot reap orphans as process 1, but a shell can (init.sh). Drivers start init.sh directly, because replacing the
   // process here costs a second start of Node.

@@ -1,4 +1,4 @@
-import { requireNative } from "../native-package.ts";
+import { type Library, loadKoffi } from "../koffi.ts";
 
 // The functions of the C library with which the daemon starts programs. Node's own `spawn` copies the page tables of this process, and
 // afterwards both processes copy each page that one of them writes, which takes longer than most commands. `posix_spawn` lets the
@@ -10,6 +10,8 @@ export interface CLibrary {
   spawn(launch: Launch): number;
   // How a child has ended, as `wait` encodes it; null if it runs. After its end, the id may belong to another process.
   reap(pid: number): number | null;
+  // Calls back whenever a child may have ended.
+  onChildEnd(listener: () => void): void;
 }
 
 export interface Launch {
@@ -34,12 +36,6 @@ export class SystemFailure extends Error {
   }
 }
 
-// The part of koffi (https://koffi.dev) that is used here.
-interface Koffi {
-  load(path: null): { func(declaration: string): (...args: unknown[]) => number };
-  errno(): number;
-}
-
 // Of Linux, the same for x64 and arm64.
 const O_RDWR = 2;
 const O_CLOEXEC = 0o2000000;
@@ -52,7 +48,7 @@ const STRUCTURE_BYTES = 512;
 
 // Throws if koffi is not installed, or if the C library is too old.
 export function loadCLibrary(): CLibrary {
-  const koffi = requireNative(`@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`) as Koffi;
+  const koffi = loadKoffi();
   const library = koffi.load(null);
   const pipe2 = library.func("int pipe2(_Out_ int *ends, int flags)");
   const waitpid = library.func("int waitpid(int pid, _Out_ int *status, int options)");
@@ -93,11 +89,12 @@ export function loadCLibrary(): CLibrary {
       const status = [0];
       return waitpid(pid, status, WNOHANG) === pid ? status[0]! : null;
     },
+    onChildEnd: (listener) => void process.on("SIGCHLD", listener),
   };
 }
 
 // Node ignores SIGPIPE, and the shell that starts the daemon in the background ignores SIGQUIT. Programs expect neither.
-function createAttributes(library: ReturnType<Koffi["load"]>): Buffer {
+function createAttributes(library: Library): Buffer {
   const init = library.func("int posix_spawnattr_init(void *attributes)");
   const setFlags = library.func("int posix_spawnattr_setflags(void *attributes, short flags)");
   const setDefault = library.func("int posix_spawnattr_setsigdefault(void *attributes, void *signals)");

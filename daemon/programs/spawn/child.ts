@@ -37,12 +37,12 @@ interface Descriptors {
 
 // Callbacks of children that have not been reaped yet.
 const children = new Map<number, (status: number) => void>();
-let isListening = false;
+let listensTo: CLibrary | undefined;
 
 // Starts a child with `launch`, which returns its number, and watches its end. `open` takes over our ends of its pipes.
 export function watchChild(library: CLibrary, words: string[], launch: () => number): { open(descriptors: Descriptors): Spawned } {
-  if (!isListening) process.on("SIGCHLD", () => reapChildren(library));
-  isListening = true;
+  if (listensTo !== library) library.onChildEnd(() => reapChildren(library));
+  listensTo = library;
   const pid = launch();
   return {
     open({ stdin, stdout, stderr }) {

@@ -23,6 +23,13 @@ export function spawn(words: string[], options: SpawnOptions): Spawned {
   return childProcess().spawn(file, args, { ...rest, detached: true, stdio: [stdin, "pipe", "pipe"] }) as unknown as Spawned;
 }
 
+// Starts programs with `library` while `work` runs.
+export async function spawnWith(library: CLibrary, work: () => Promise<void>): Promise<void> {
+  known = library;
+  await work();
+  known = undefined;
+}
+
 function loadIfPossible(): CLibrary | null {
   try {
     return process.platform === "linux" ? loadCLibrary() : null;

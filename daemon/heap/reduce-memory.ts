@@ -1,4 +1,4 @@
-import { childProcess } from "./programs/child-process.ts";
+import { childProcess } from "../programs/child-process.ts";
 
 // Every sandbox runs a daemon, and most of the time it only waits and forwards bytes. The optimizing compilers cost 8 MB
 // of code and up to 6 MB of heap, and never pay that back here. The baseline compiler takes a quarter of the time of the first

@@ -1,0 +1,49 @@
+// A start-up snapshot, as Node 24 writes it (src/node_snapshotable.cc): a head, V8's snapshot with its size in front, what Node knows
+// of the process, and the compiled code of all modules of Node, whether they are used or not. That code stays in memory.
+
+// The size of V8's snapshot.
+const SIZE_BYTES = 4;
+// V8's snapshot names V8's version after four numbers.
+const BEFORE_VERSION = 16;
+// Before each vector, and before the name and the code of each module.
+const COUNT_BYTES = 8;
+const MAX_MODULES = 2000;
+const MAX_NAME = 200;
+
+// glibc puts two numbers before a piece of memory as large as this one, which begins with a page.
+export const CHUNK_HEAD_BYTES = 16;
+
+// Returns the snapshot without the code of Node's modules, and V8's part of it as it lies in the memory of a process (share-heap.ts).
+export function splitSnapshot(file: Buffer): { snapshot: Buffer; heap: Buffer } {
+  const begin = file.indexOf(process.versions.v8) - BEFORE_VERSION;
+  const size = begin < SIZE_BYTES ? 0 : file.readInt32LE(begin - SIZE_BYTES);
+  const end = begin + size;
+  if (size <= 0 || end >= file.length) throw new Error("This version of Node writes snapshots in another format");
+  const heap = Buffer.concat([Buffer.alloc(CHUNK_HEAD_BYTES), file.subarray(begin, end)]);
+  return { heap, snapshot: Buffer.concat([file.subarray(0, findModules(file, end)), Buffer.alloc(COUNT_BYTES)]) };
+}
+
+// Where the vector of modules begins, which is the last part of the file.
+function findModules(file: Buffer, from: number): number {
+  for (let offset = from; offset < file.length - COUNT_BYTES; offset++) {
+    const count = readCount(file, offset);
+    if (count > 0 && count <= MAX_MODULES && endOfModules(file, offset + COUNT_BYTES, count) === file.length) return offset;
+  }
+  throw new Error("This version of Node writes the code of its modules into snapshots in another format");
+}
+
+function endOfModules(file: Buffer, from: number, count: number): number {
+  let offset = from;
+  for (let module = 0; module < count; module++) {
+    const name = readCount(file, offset);
+    if (name === 0 || name > MAX_NAME) return -1;
+    offset += COUNT_BYTES + name;
+    offset += COUNT_BYTES + readCount(file, offset);
+  }
+  return offset;
+}
+
+// Infinity past the end.
+function readCount(file: Buffer, offset: number): number {
+  return offset + COUNT_BYTES > file.length ? Infinity : Number(file.readBigUInt64LE(offset));
+}
