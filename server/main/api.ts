@@ -41,6 +41,7 @@ export async function openApi(foundation: Foundation, work: SessionWork, doors: 
       sessions,
       snapshots,
       runs,
+      calls: services.calls,
       relayStream: gateway.relayStream,
       authenticate: createApiAuthentication({ keys, tokens: sessionTokens }),
       sessionTokens,

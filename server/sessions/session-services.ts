@@ -15,6 +15,7 @@ import { sessionsInState } from "../store/sessions/read.ts";
 import { setMissingTimeoutActions } from "../store/sessions/rules.ts";
 import type { Site, Session } from "../store/sessions/session.ts";
 import { countTakenBefore, findSnapshot } from "../store/snapshots/read.ts";
+import { createCallsUnderWay, type CallsUnderWay } from "./calls-under-way.ts";
 import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
 import { createSessions } from "./create-sessions.ts";
@@ -60,6 +61,8 @@ export interface SessionServices extends AsyncDisposable {
   hibernate(partnerId: string, id: string): Promise<void>;
   // Callers report every use of a session here.
   activity: Pick<Activity, "note" | "begin">;
+  // And every call here, except those that end something.
+  calls: CallsUnderWay;
   reconcile: Reconcile;
   pool: Pick<Pool, "fill" | "targets">;
   // Repairs the state that an earlier server left, and starts the timers.
@@ -128,17 +131,19 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const changes = createChanges();
   // The sandboxes of a cluster do not share a machine with this server.
   const turns = driver.traits.hostBound ? createSemaphore({ permits: STARTS_AT_ONCE, perHolder: STARTS_PER_PARTNER }) : undefined;
+  const calls = createCallsUnderWay();
+  const capacity = createCapacity(site, store.engine, { ...deps.capacity, disk, calls });
   const actions = createStepActions({
     ...deps,
     turns,
+    giveWay: capacity.giveWay,
     requireAdopted: (id) => requireAdopted(store.db, id),
     requireReady: (id) => requireReady(store.db, id),
     snapshotBytes: async (id) => (await findSnapshot(store.db, id))?.bytes ?? null,
     recordNews: (session, signal) => outbox.recordLast(session, signal),
   });
-  const capacity = createCapacity(site, store.engine, { ...deps.capacity, disk });
   const onChange = (session: Session) => {
-    records.note(session);
+    records.note(session, capacity.giveWay);
     changes.announce(session);
     // For a session whose limits changed during a step or while it was paused.
     void liveLimits.apply(session);
@@ -232,6 +237,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     runs,
     hibernate: async (partnerId, id) => steps.run(await findOwnSession(store.db, partnerId, id), "hibernate"),
     activity,
+    calls,
     reconcile,
     pool,
     unfinished: steps.describeRunning,

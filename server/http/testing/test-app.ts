@@ -15,6 +15,7 @@ import { createTickets } from "../../gateway/access/launch-ticket.ts";
 import { createConsoleLogins } from "../../keys/console/console-logins.ts";
 import { createAuthenticator } from "../../keys/authenticate.ts";
 import { createApiAuthentication } from "../../keys/authenticate-session.ts";
+import { createCallsUnderWay } from "../../sessions/calls-under-way.ts";
 import { createSessionTokens } from "../../keys/session-tokens.ts";
 import { issueKey } from "../../keys/keys.ts";
 import { createVolumes } from "../../sessions/volumes/volumes.ts";
@@ -101,6 +102,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const app = await createApp({
     snapshots: NO_SNAPSHOTS,
     runs: NO_RUNS,
+    calls: createCallsUnderWay(),
     relayStream: () => Promise.reject(new AppError("sandbox_unreachable")),
     feed,
     endpoints,

@@ -7,6 +7,7 @@ import { createIdleProcessors } from "../../idle-processors.ts";
 import type { Db } from "../../store/schema.ts";
 import type { Engine } from "../../store/open.ts";
 import { countPartnerSandboxes, countSandboxes, lockSite } from "../../store/sessions/listing/count.ts";
+import type { CallsUnderWay } from "../calls-under-way.ts";
 import type { Site } from "../../store/sessions/session.ts";
 
 // Whether there is room for one more sandbox that holds memory. A create without room is refused before anything is created.
@@ -25,6 +26,8 @@ export interface Capacity {
   // Waits until the processors have time for work that no caller waits for, but at most half a second: this work must also be done on a
   // machine that is always busy.
   untilIdle(): Promise<void>;
+  // The same, but only while calls are under way: for a caller that can wait better than the others.
+  giveWay(): Promise<void>;
   // True if paused sandboxes should give their memory back at once.
   isMemoryLow(): boolean;
 }
@@ -36,6 +39,8 @@ export interface CapacityOptions {
   availableBytes?: () => number;
   // Processes that run or want to, for each processor.
   loadPerCore?: () => number;
+  // Calls that are under way. Absent: they are not known.
+  calls?: Pick<CallsUnderWay, "count">;
   // How many processors were idle since the last call.
   idleProcessors?: () => number;
   // Absent: the disk has enough space.
@@ -44,7 +49,12 @@ export interface CapacityOptions {
 
 export function createCapacity(site: Site, engine: Engine, options: CapacityOptions): Capacity {
   const { maxSandboxes, reserveBytes, availableBytes = readAvailable, loadPerCore = readLoad } = options;
-  const { idleProcessors = createIdleProcessors() } = options;
+  const { idleProcessors = createIdleProcessors(), calls = { count: 0 } } = options;
+  const hasTime = () => site.host === null || idleProcessors() >= availableParallelism() * IDLE_SHARE;
+
+  async function waitWhile(mustWait: () => boolean): Promise<void> {
+    for (let look = 1; mustWait() && look < IDLE_LOOKS; look++) await sleep(IDLE_LOOK_MS);
+  }
 
   async function check(tx: Db, count: (tx: Db) => Promise<number>): Promise<void> {
     if (site.host !== null && availableBytes() < reserveBytes) throw full("The server is low on memory");
@@ -64,11 +74,8 @@ export function createCapacity(site: Site, engine: Engine, options: CapacityOpti
     roomForBlanks: (held) =>
       site.host === null ? Infinity : Math.max(0, Math.floor((availableBytes() - 2 * reserveBytes + held * BLANK_BYTES) / 4 / BLANK_BYTES)),
     isBusy: () => site.host !== null && loadPerCore() > BUSY_LOAD,
-    async untilIdle() {
-      if (site.host === null) return;
-      const hasTime = () => idleProcessors() >= availableParallelism() * IDLE_SHARE;
-      for (let look = 1; !hasTime() && look < IDLE_LOOKS; look++) await sleep(IDLE_LOOK_MS);
-    },
+    untilIdle: () => waitWhile(() => !hasTime()),
+    giveWay: () => waitWhile(() => calls.count > 0 && !hasTime()),
     isMemoryLow: () => site.host !== null && availableBytes() < 2 * reserveBytes,
   };
 }

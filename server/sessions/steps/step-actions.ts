@@ -44,6 +44,8 @@ export interface StepActionsDeps extends StartRequestsDeps {
   meter: SandboxMeter;
   // Partners take turns with starts and removals of sandboxes. Absent for callers that act for no partner.
   turns?: Semaphore | undefined;
+  // Waits a moment for other calls. Absent for callers that act for no partner.
+  giveWay?: () => Promise<void>;
   // Rejects unless the snapshot of a template is the operator's. Absent for callers that create no sandboxes.
   requireAdopted?: (snapshotId: SnapshotId) => Promise<void>;
   // Rejects if the snapshot was deleted. Absent for callers that create no sandboxes.
@@ -263,6 +265,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
           await meter.measureLast(session);
           await deps.recordNews?.(session, signal);
         }
+        await deps.giveWay?.();
         await removeSandbox(session, signal);
       },
       done: () => ({ destroyedAtMs: clock.now(), ...NO_TIMES, secrets: null }),
