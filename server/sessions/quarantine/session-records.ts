@@ -14,7 +14,8 @@ import type { NewOwner } from "../../store/sessions/write.ts";
 //
 // It is written after the answer and without a sync, so that no call waits for it. A sandbox without a record may be in use too.
 export interface SessionRecords extends AsyncDisposable {
-  note(session: Session): void;
+  // Writes when `untilQuiet` resolves. A session that ends before needs no record.
+  note(session: Session, untilQuiet?: () => Promise<void>): void;
   read(sandboxId: SandboxId): Promise<string | null>;
   list(): Promise<Set<SandboxId>>;
   forget(sandboxId: SandboxId): Promise<void>;
@@ -33,6 +34,8 @@ export function createSessionRecords(dataDir: string, log: Log): SessionRecords 
   const folder = join(dataDir, RECORDS_FOLDER);
   const fileOf = (id: SandboxId) => join(folder, `${id}.json`);
   const written = new Map<SandboxId, string>();
+  const waiting = new Map<SandboxId, PartnerSession>();
+  let writing: Promise<void> | undefined;
   const pending = new Set<Promise<void>>();
   const withLock = createKeyedLock();
 
@@ -53,25 +56,41 @@ export function createSessionRecords(dataDir: string, log: Log): SessionRecords 
     written.set(id, digest);
   }
 
-  const forget = (id: SandboxId) =>
-    later(id, async () => {
+  async function writeWaiting(): Promise<void> {
+    for (const [id, session] of waiting) {
+      waiting.delete(id);
+      await later(id, () => write(id, JSON.stringify(recordOf(session))));
+    }
+    writing = undefined;
+  }
+
+  function forget(id: SandboxId): Promise<void> {
+    waiting.delete(id);
+    return later(id, async () => {
       written.delete(id);
       await rm(fileOf(id), { force: true });
     });
+  }
 
   return {
-    note(session) {
+    note(session, untilQuiet = async () => {}) {
       if (session.state === "destroyed") void forget(session.sandboxId);
-      else if (isPartnerSession(session) && (session.state === "running" || session.state === "paused"))
-        void later(session.sandboxId, () => write(session.sandboxId, JSON.stringify(recordOf(session))));
+      else if (isPartnerSession(session) && (session.state === "running" || session.state === "paused")) {
+        waiting.set(session.sandboxId, session);
+        writing ??= untilQuiet().then(writeWaiting);
+      }
     },
     forget,
-    read: async (id) => (await readFileIfExists(fileOf(id))) ?? null,
+    async read(id) {
+      const session = waiting.get(id);
+      return session ? JSON.stringify(recordOf(session)) : ((await readFileIfExists(fileOf(id))) ?? null);
+    },
     async list() {
       const names = await readdir(folder).catch((): string[] => []);
-      return new Set(names.map((name) => name.replace(/\.json$/, "")).filter(isSandboxId));
+      return new Set([...waiting.keys(), ...names.map((name) => name.replace(/\.json$/, "")).filter(isSandboxId)]);
     },
     async [Symbol.asyncDispose]() {
+      await writing;
       await Promise.all(pending);
     },
   };
