@@ -9,13 +9,14 @@ const settings: ContainerSettings = {
   installation: "suite",
   image: "berth-sandbox",
   uid: 1000,
-  folders: { control: "/d/run", egress: "/d/egress", workspace: "/d/workspace", home: "/d/home", volumes: "/d/volumes" },
+  folders: { control: "/d/run", egress: "/d/egress", hosts: "/d/hosts", workspace: "/d/workspace", home: "/d/home", volumes: "/d/volumes" },
   runtimeDir: "/runtime",
 };
 
 test("the container has every isolation setting", () => {
   expect(describeContainer(spec, settings)).toMatchObject({
     User: "1000:1000",
+    NetworkDisabled: true,
     HostConfig: {
       NetworkMode: "none",
       ReadonlyRootfs: true,
@@ -47,6 +48,7 @@ test("only the sandbox's folders and terminals are mounted, and only its own fol
     "/dev/pts": false,
     "/run/berth": false,
     "/run/berth-egress": true,
+    "/etc/hosts": true,
     "/opt/berth": true,
   });
 });
@@ -63,7 +65,7 @@ test("the number of terminals is limited, except on a runtime that has its own",
 test("mounts below a folder of the host are not visible", () => {
   const { Mounts } = describeContainer(spec, settings).HostConfig as { Mounts: { Type?: string; BindOptions?: object }[] };
   const binds = Mounts.filter(({ Type }) => Type === "bind");
-  expect(binds).toHaveLength(3);
+  expect(binds).toHaveLength(4);
   for (const { BindOptions } of binds) expect(BindOptions).toEqual({ Propagation: "rprivate", NonRecursive: true });
 });
 

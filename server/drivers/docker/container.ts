@@ -29,6 +29,8 @@ export interface ContainerSettings {
 export interface SandboxFolders {
   control: string;
   egress: string;
+  // The file that the sandbox sees at /etc/hosts.
+  hosts: string;
   workspace: string;
   home: string;
   // Has a mount for each volume of a partner, by its id.
@@ -73,6 +75,9 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
     Healthcheck: { Test: ["NONE"] },
     Env: environment(spec),
     StopSignal: "SIGTERM",
+    // The runtime still makes an empty network namespace. With the network enabled, Engines before 28 also start their own large program
+    // for each container, only to take note of the namespace, which is half of the start.
+    NetworkDisabled: true,
     HostConfig: {
       NetworkMode: "none",
       ReadonlyRootfs: true,
@@ -163,6 +168,8 @@ function mounts(
     ...(template.runtime === undefined ? [volume("terminals", "/dev/pts", TERMINALS)] : []),
     bind(folders.control, "/run/berth", { readOnly: false }),
     bind(folders.egress, "/run/berth-egress", { readOnly: true }),
+    // The Engine writes none if the network is disabled.
+    bind(folders.hosts, "/etc/hosts", { readOnly: true }),
     ...mounted.map(({ id: volumeId, path, mode }) => bind(posix.join(folders.volumes, volumeId), path, { readOnly: mode === "ro" })),
     ...(runtimeDir === null ? [] : [bind(runtimeDir, "/opt/berth", { readOnly: true })]),
   ];

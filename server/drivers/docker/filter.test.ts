@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync, readlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,6 +74,16 @@ describeWith(dockerMissing, "hostile code on Docker", () => {
   test("a sandbox cannot exhaust the pseudo-terminals of the machine, and can use its own", async () => {
     const taking = `for (1 .. 4000) { open(my $f, "+<", "/dev/ptmx") or do { print $_ - 1, " $!\\n"; last }; push @held, $f }`;
     expect(await inside(`perl -e '${taking}'; script -qc tty /dev/null`)).toMatch(/^64 No space left on device\n\/dev\/pts\/\d+\r?\n/);
+  });
+
+  test("a sandbox has a network of its own, with nothing but its loopback, and knows its own names", async () => {
+    const network = await inside("readlink /proc/self/ns/net; ls /sys/class/net; getent hosts sandbox");
+    const [namespace, ...rest] = network.trim().split("\n");
+    expect(namespace).not.toBe(readlinkSync("/proc/self/ns/net"));
+    expect(rest).toEqual(["lo", expect.stringMatching(/^127\.0\.0\.1 +localhost sandbox$/)]);
+    expect(await inside("(echo x >> /etc/hosts) 2> /dev/null || echo refused")).toBe("refused\n");
+    const tcp = `s.listen(0, () => require("net").connect(s.address().port, "localhost", () => process.exit()).on("error", () => process.exit(1)))`;
+    expect(await inside(`/opt/berth/bin/node -e 'const s = require("net").createServer(); ${tcp}' && echo connected`)).toBe("connected\n");
   });
 
   test("a mount below a folder of the host is not visible", async () => {

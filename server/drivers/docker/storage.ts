@@ -1,4 +1,4 @@
-import { chown, mkdir, readdir } from "node:fs/promises";
+import { chown, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
 import { makeFolder } from "../../bounded-io/make-folder.ts";
@@ -39,6 +39,7 @@ export interface StorageOptions {
   volumes: readonly SandboxVolume[];
 }
 
+const HOSTS = "127.0.0.1 localhost sandbox\n::1 localhost\n";
 const CONTROL_OPTIONS = "size=64k,nr_inodes=16,mode=700,nosuid,nodev,noexec";
 
 export interface StorageDeps {
@@ -60,6 +61,7 @@ export function createSandboxStorage({ dataDir, uid, bounded, diskReserveMib }: 
     workspace: join(folderOf(id), "volume/workspace"),
     home: join(folderOf(id), "volume/home"),
     egress: join(dataDir, "egress", id),
+    hosts: join(folderOf(id), "hosts"),
     volumes: join(folderOf(id), "volumes"),
   });
 
@@ -82,13 +84,14 @@ export function createSandboxStorage({ dataDir, uid, bounded, diskReserveMib }: 
     flush: (id, signal) => disks.flush(folderOf(id), signal),
 
     async open(id, { create, volumes: mounted }, signal) {
-      const { control, egress, home } = foldersOf(id);
+      const { control, egress, hosts, home } = foldersOf(id);
       // The server owns the egress folder, so that the sandbox cannot replace the socket in it.
       makeFolder(egress, 0o755);
       await mkdir(control, { recursive: true, mode: 0o700 });
       if (bounded && !readMountPoints().includes(control))
         await mustRun("mount", ["-t", "tmpfs", "-o", `${CONTROL_OPTIONS},uid=${uid},gid=${uid}`, "berth", control]);
       if (!bounded) await chown(control, uid, uid);
+      await writeFile(hosts, HOSTS, { mode: 0o644 });
       const source = create && { create: { diskMb: create.diskMb, source: snapshots.sourceOf(create.snapshot) } };
       await disks.open(folderOf(id), { ...source, owner: uid, signal });
       for (const volume of mounted) {
