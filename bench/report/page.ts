@@ -81,7 +81,7 @@ export const PAGE: readonly PageRow[] = [
     benchmark: "docker",
     section: `${TTI} on Docker, 20 at once`,
     what: "Berth on Docker, no pool",
-    limit: "each sandbox also has a disk and a daemon (70 ms of processor time)",
+    limit: "each sandbox also has a disk and a daemon (90 ms of processor time)",
   },
   {
     label: "Create and `true` through the E2B API",
