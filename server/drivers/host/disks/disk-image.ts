@@ -38,6 +38,7 @@ async function formatImage(path: string, diskMb: number, signal: AbortSignal): P
   await writeParts(path, diskMb, []);
   const journalMb = diskMb >= 256 ? 8 : 4;
   const options = ["-q", "-F", "-m", "0", "-b", `${BLOCK_BYTES}`, "-i", `${BYTES_PER_FILE}`, "-J", `size=${journalMb}`];
+  // `fast_commit` would make syncs faster, but its journal cannot always be replayed (bench/results/work.md).
   const features = ["-O", "^resize_inode", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"];
   await mustRun("mkfs.ext4", [...options, ...features, path], { signal });
 }
