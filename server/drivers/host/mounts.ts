@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { mustRun, run } from "./run.ts";
+import { callSystem } from "./run.ts";
 
 export interface Mount {
   point: string;
@@ -27,7 +27,6 @@ const readMounts = (): Mount[] => parseMounts(readFileSync("/proc/self/mountinfo
 
 export const readMountPoints = (): string[] => readMounts().map(({ point }) => point);
 
-// Several mounts can be stacked on one point.
 export const findMounts = (mountPoint: string): Mount[] => readMounts().filter(({ point }) => point === mountPoint);
 
 // The mount points of file systems that are read-only.
@@ -40,14 +39,7 @@ export const readOnlyMountPoints = (): Set<string> =>
 
 export const isMounted = (mountPoint: string) => findMounts(mountPoint).length > 0;
 
-// If a process of the host still uses the mount, such as the shell of an operator, the mount disappears from the tree now and
-// is released when that process leaves it. No-op if the mount does not exist: the `umount` of a server that was killed may still run.
-export async function unmount(mountPoint: string): Promise<void> {
-  const { code } = await run("umount", [mountPoint]);
-  if (code === 0 || !isMounted(mountPoint)) return;
-  try {
-    await mustRun("umount", ["--lazy", mountPoint]);
-  } catch (error) {
-    if (isMounted(mountPoint)) throw error;
-  }
-}
+// Releases every mount at this point: several can be stacked there. If a process of the host still uses one, such as the shell of an
+// operator, it disappears from the tree now and is released when that process leaves it. No-op if there is none: another process may
+// just have released it.
+export const unmount = (mountPoint: string): Promise<void> => callSystem("unmount", mountPoint);

@@ -1,11 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import type { SystemCall } from "./system-calls.ts";
 
-// The process that starts the programs of run.ts, by orders of the server.
+// The process that starts the programs of run.ts and makes its system calls, by orders of the server.
 
 export type RunOrder =
   | { type: "run"; id: number; command: string; args: string[]; env: Record<string, string>; timeoutMs: number; quiet: boolean }
   // Starts a program that runs until it is killed or this process ends. It must answer its input once it is ready.
   | { type: "hold"; id: number; command: string; args: string[]; env: Record<string, string> }
+  | { type: "call"; id: number; call: SystemCall; args: string[] }
   | { type: "kill"; id: number };
 
 // A program that is held is ready.
@@ -33,16 +35,21 @@ const serverPid = process.ppid;
 // The optimizing compiler costs more memory than this little code is worth.
 process.getBuiltinModule("node:v8").setFlagsFromString("--no-opt");
 
-process.on("disconnect", () => process.exit());
+// How many system calls the kernel works on. This process stays until their end, so that the next server sees that they are not over.
+let calling = 0;
+let isLeaving = false;
+
+process.on("disconnect", leave);
 // Some supervisors signal all processes of the server, which needs this one until it has stopped.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
 process.on("message", (order: RunOrder) => {
   // The next server does not expect programs that a dead one has ordered (see orphaned-commands.ts).
-  if (process.ppid !== serverPid) process.exit();
+  if (process.ppid !== serverPid) return leave();
   if (order.type === "kill") return void running.get(order.id)?.kill("SIGKILL");
   try {
     if (order.type === "run") start(order);
+    else if (order.type === "call") void call(order);
     else hold(order);
   } catch (error) {
     // An argument that no program can have, such as one with a NUL.
@@ -95,6 +102,26 @@ function hold({ id, command, args, env }: RunOrder & { type: "hold" }): void {
   child.once("exit", (code) => setTimeout(() => finish(code, errors.trim()), LAST_OUTPUT_MS));
 }
 
+async function call({ id, call, args }: RunOrder & { type: "call" }): Promise<void> {
+  calling++;
+  try {
+    const { callSystem } = await import("./system-calls.ts");
+    await callSystem(call, args);
+    report({ id, code: 0, output: "", isTimedOut: false });
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    report({ id, code: null, output: "", isTimedOut: false, failure: { message, ...(code !== undefined && { code }) } });
+  } finally {
+    calling--;
+    if (isLeaving) leave();
+  }
+}
+
+function leave(): void {
+  isLeaving = true;
+  if (calling === 0) process.exit();
+}
+
 function report(result: RunResult | RunReady): void {
-  process.send?.(result);
+  if (process.connected) process.send?.(result);
 }

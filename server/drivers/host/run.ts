@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { AppError } from "@berth/contract";
 import type { RunOrder, RunReady, RunResult } from "./run-worker.ts";
+import type { SystemCall } from "./system-calls.ts";
 
 export interface RunOptions {
   signal?: AbortSignal;
@@ -28,10 +29,7 @@ export async function run(command: string, args: readonly string[], options: Run
   const kill = () => order({ type: "kill", id });
   signal?.addEventListener("abort", kill, { once: true });
   try {
-    const { promise, resolve } = Promise.withResolvers<RunResult>();
-    waiting.set(id, resolve);
-    order({ type: "run", id, command, args: [...args], env, timeoutMs, quiet });
-    const { code, output, failure, isTimedOut } = await promise;
+    const { code, output, failure, isTimedOut } = await resultOf({ type: "run", id, command, args: [...args], env, timeoutMs, quiet });
     // After an abort, this waits until the child has ended, so that nothing of it is left.
     signal?.throwIfAborted();
     if (isTimedOut) throw new AppError("sandbox_timeout", { cause: new Error(`${command} did not end within ${timeoutMs} ms`) });
@@ -40,6 +38,12 @@ export async function run(command: string, args: readonly string[], options: Run
   } finally {
     signal?.removeEventListener("abort", kill);
   }
+}
+
+// Makes a call of system-calls.ts. The kernel does not interrupt it.
+export async function callSystem(call: SystemCall, ...args: string[]): Promise<void> {
+  const { failure } = await resultOf({ type: "call", id: nextId++, call, args });
+  if (failure) throw Object.assign(new Error(failure.message), { code: failure.code });
 }
 
 export interface Held extends AsyncDisposable {
@@ -85,7 +89,8 @@ export async function mustRun(command: string, args: readonly string[], options:
 
 // Starting a process copies the page tables of the one that starts it, and blocks it in the meantime: 2 ms for the server, and
 // hundreds of milliseconds if a sandbox keeps the kernel busy with forks. The server then copies each page that it writes.
-// Therefore a small worker process starts all programs. It ends with this process.
+// Therefore a small worker process starts all programs. It ends with this process. A system call can take as long as a disk needs, so it is in
+// that process, too, where it blocks a thread that nothing else needs.
 let worker: ChildProcess | undefined;
 const waiting = new Map<number, (result: RunResult) => void>();
 const readying = new Map<number, (ready: RunReady) => void>();
@@ -98,6 +103,16 @@ const WORKER_FLAGS = ["--max-semi-space-size=1", "--single-threaded-gc", "--v8-p
 // The worker starts in a third of the time with compiled code. The cache has a folder for each version of Node.
 const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/berth", import.meta.url));
 
+// A call on a slow disk does not delay those on other disks.
+const WORKER_THREADS = "16";
+
+function resultOf(message: RunOrder): Promise<RunResult> {
+  const { promise, resolve } = Promise.withResolvers<RunResult>();
+  waiting.set(message.id, resolve);
+  order(message);
+  return promise;
+}
+
 function order(message: RunOrder): void {
   worker ??= startWorker();
   worker.channel?.ref();
@@ -105,9 +120,10 @@ function order(message: RunOrder): void {
 }
 
 function startWorker(): ChildProcess {
-  const started = fork(new URL("./run-worker.ts", import.meta.url), {
+  // The argument tells the next server whose worker it is: see orphaned-commands.ts.
+  const started = fork(new URL("./run-worker.ts", import.meta.url), [String(process.pid)], {
     execArgv: WORKER_FLAGS,
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env },
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, UV_THREADPOOL_SIZE: WORKER_THREADS },
     stdio: "ignore",
     // A process group of its own: Ctrl-C in a terminal signals the server's whole group, and would end a `mount` or a runtime in the
     // middle of its work.

@@ -2,11 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, machine, type Missing } from "../../../../tests/support/machine.ts";
 import { mountSmallDisk } from "../../../../tests/support/small-disk.ts";
 import { mustRun } from "../run.ts";
+import { bypassPageCache } from "./loop-devices.ts";
 import { createSandboxDisks, probeDisks } from "./sandbox-disks.ts";
 
 describeWith(machine.root ?? (await findMissing()), "the disk of a sandbox", () => {
@@ -34,6 +35,16 @@ describeWith(machine.root ?? (await findMissing()), "the disk of a sandbox", () 
     expect(blocks * bsize).toBeLessThanOrEqual(64 * 1024 * 1024);
     expect(files).toBeLessThanOrEqual(64 * 64);
     expect(statSync(join(folder, "volume.img")).blocks * 512).toBeLessThan(2 * 1024 * 1024);
+  });
+
+  test("is attached so that the kernel can bypass the page cache, and detached with its last mount", async () => {
+    await open();
+    const device = dirname(attached()[0]!);
+    expect(readFileSync(join(device, "autoclear"), "utf8").trim()).toBe("1");
+    const number = disks.deviceOf(folder)!;
+    expect(readFileSync(join(device, "../dev"), "utf8").trim()).toBe(number);
+    await bypassPageCache(number);
+    expect(readFileSync(join(device, "dio"), "utf8").trim()).toBe("1");
   });
 
   test("keeps its content when it is closed and opened again, and both calls are idempotent", async () => {

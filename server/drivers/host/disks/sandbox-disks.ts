@@ -1,15 +1,14 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { utimes } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { join } from "node:path";
 import { AppError } from "@berth/contract";
-import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { plainRunner, type FileRunner } from "../file-runner.ts";
-import { findMounts, isMounted, readMountPoints, readOnlyMountPoints, unmount } from "../mounts.ts";
+import { readMountPoints, readOnlyMountPoints, unmount } from "../mounts.ts";
 import { mustRun, run } from "../run.ts";
 import { giveFiles, isRestoring, restoreDisk } from "./restore-disk.ts";
 import { repairImage } from "./repair-image.ts";
 import { makeImage } from "./disk-image.ts";
+import { deviceAt, findLoopDevice, loopDevice, mountImage, untilReleased } from "./loop-devices.ts";
 
 // The disk of a sandbox: a sparse file that holds a file system, mounted while the sandbox runs. It limits bytes and inodes, and
 // destroying it means deleting one file, however hostile its content is. Without loop devices it is a plain folder without
@@ -53,9 +52,7 @@ export interface SandboxDisk {
 
 // The unit of `stat`, whatever the file system uses.
 const BLOCK_BYTES = 512;
-const RELEASE_TIMEOUT_MS = 5_000;
 const FLUSH_TIMEOUT_MS = 10 * 60_000;
-const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
 
 export interface SandboxDisksOptions {
   bounded: boolean;
@@ -97,21 +94,20 @@ export function createSandboxDisks({ bounded, files = plainRunner }: SandboxDisk
       );
       if (points.length > 0) await mustRun("sync", ["-f", "--", ...points], { signal, timeoutMs: FLUSH_TIMEOUT_MS });
     },
-    deviceOf(folder) {
-      const device = findMounts(join(folder, "volume"))[0]?.device;
-      return nameOfDevice(device)?.startsWith("loop") ? device : undefined;
-    },
+    deviceOf: (folder) => deviceAt(join(folder, "volume")),
     usedBytes(folder) {
       const stats = statSync(join(folder, "volume.img"), { throwIfNoEntry: false });
       return stats ? stats.blocks * BLOCK_BYTES : null;
     },
     async close(folder) {
       const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
-      const device = nameOfDevice(findMounts(mountPoint)[0]?.device) ?? findLoopDevice(image);
-      while (isMounted(mountPoint)) await unmount(mountPoint);
+      const mounted = deviceAt(mountPoint);
+      const device = mounted === undefined ? findLoopDevice(image) : loopDevice(mounted);
+      if (device === undefined) return;
+      await unmount(mountPoint);
       // The kernel releases the loop device shortly after the last copy of the mount is gone. Another process may keep a copy
       // for longer, because every new mount namespace starts with one; then the device is released with that process.
-      if (device !== undefined) await untilReleased(device, image);
+      await untilReleased(device, image);
     },
   };
 }
@@ -144,7 +140,7 @@ export async function openDisk(folder: string, { bounded, diskMb, signal }: Disk
   const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
   const isNew = !hasDisk(folder);
   mkdirSync(mountPoint, { recursive: true });
-  if (((bounded && isNew) || existsSync(image)) && !isMounted(mountPoint)) {
+  if (((bounded && isNew) || existsSync(image)) && deviceAt(mountPoint) === undefined) {
     // A new image cannot be attached to a loop device yet.
     const attached = isNew ? undefined : findLoopDevice(image);
     if (isNew) await makeImage(image, diskMb, signal);
@@ -186,49 +182,6 @@ export async function probeDisks(scratch: string): Promise<{ bounded: boolean; r
     await disks.close(scratch).catch(() => undefined);
     await run("rm", ["-rf", "--one-file-system", "--", scratch]);
   }
-}
-
-// `attached` is the loop device to which the image is still attached: two devices over one file would corrupt it.
-async function mountImage(image: string, mountPoint: string, attached: string | undefined): Promise<void> {
-  if (attached !== undefined) {
-    const { code } = await run("mount", ["-t", "ext4", "-o", MOUNT_OPTIONS, `/dev/${attached}`, mountPoint]);
-    if (code === 0) return;
-    // The kernel was just releasing the device.
-    if (!(await untilReleased(attached, image))) throw new Error(`${image} is still attached to ${attached}`);
-  }
-  await mustRun("mount", ["-t", "ext4", "-o", `loop,${MOUNT_OPTIONS}`, image, mountPoint]);
-}
-
-// Switches the loop device with this number, such as 7:3, to direct I/O. Otherwise the kernel collects its writes in the host's page
-// cache and flushes hundreds of megabytes at once, which delays the syncs of other files. No-op if the file system of the image does not
-// support direct I/O.
-export async function bypassPageCache(device: string): Promise<void> {
-  const name = nameOfDevice(device);
-  if (name !== undefined) await run("losetup", ["--direct-io=on", `/dev/${name}`]).catch(() => undefined);
-}
-
-// Returns false if the image is still attached to the device after the timeout.
-async function untilReleased(device: string, image: string): Promise<boolean> {
-  for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; performance.now() < endMs; await sleep(2))
-    if (!isAttached(device, image)) return true;
-  return false;
-}
-
-// The name of a device by its number, such as loop3 for 7:3.
-function nameOfDevice(number: string | undefined): string | undefined {
-  try {
-    return number === undefined ? undefined : basename(readlinkSync(`/sys/dev/block/${number}`));
-  } catch {
-    return undefined;
-  }
-}
-
-const findLoopDevice = (image: string) =>
-  readdirSync("/sys/block").find((device) => device.startsWith("loop") && isAttached(device, image));
-
-function isAttached(device: string, image: string): boolean {
-  const backing = readFileIfReadable(`/sys/block/${device}/loop/backing_file`)?.trim();
-  return backing === image || backing === `${image} (deleted)`;
 }
 
 const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split("\n")[0];

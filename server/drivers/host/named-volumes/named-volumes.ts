@@ -33,14 +33,17 @@ export interface AttachOptions {
 export function createNamedVolumes({ folder: parent, bounded }: { folder: string; bounded: boolean }): NamedVolumes {
   const withLock = createKeyedLock();
   const folderOf = (id: VolumeId) => join(parent, id);
-  const mountsIn = (folder: string) => readMountPoints().filter((point) => point.startsWith(`${join(folder, "volumes")}/`));
+  const mountsIn = (folder: string) => {
+    const points = join(folder, "volumes");
+    return existsSync(points) ? readMountPoints().filter((point) => point.startsWith(`${points}/`)) : [];
+  };
 
   async function attach(folder: string, { id, mode, sizeMb }: SandboxVolume, { owner, userNamespace, signal }: AttachOptions) {
     const target = join(folder, "volumes", id);
     mkdirSync(target, { recursive: true, mode: 0o700 });
     mkdirSync(folderOf(id), { recursive: true, mode: 0o700 });
     // An earlier start may have mounted it for other ids.
-    while (isMounted(target)) await unmount(target);
+    if (isMounted(target)) await unmount(target);
     const disk = await openDisk(folderOf(id), { bounded, diskMb: sizeMb, signal });
     try {
       prepareRoot(disk, owner);
@@ -56,7 +59,7 @@ export function createNamedVolumes({ folder: parent, bounded }: { folder: string
     if (!existsSync(folder)) return;
     // A server that was killed may have left this mount.
     const disk = join(folder, "volume");
-    while (isMounted(disk)) await unmount(disk);
+    if (isMounted(disk)) await unmount(disk);
     if (!(await untilDiskReleased(folder)))
       throw new AppError("sandbox_failed", { message: "The volume is still mounted", cause: new Error(`${folder} is mounted`) });
     await mustRun("rm", ["-rf", "--one-file-system", "--", folder]);

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { isMounted, unmount } from "../../host/mounts.ts";
+import { unmount } from "../../host/mounts.ts";
 import { mustRun } from "../../host/run.ts";
 
 export const controlFolderOf = (folder: string) => join(folder, "control");
@@ -20,5 +20,5 @@ export async function openControlFolder(folder: string, owner: number, signal: A
 // No-op if it is not open.
 export async function closeControlFolder(folder: string): Promise<void> {
   const path = controlFolderOf(folder);
-  while (existsSync(path) && isMounted(path)) await unmount(path);
+  if (existsSync(path)) await unmount(path);
 }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { isMounted, unmount } from "../../host/mounts.ts";
+import { unmount } from "../../host/mounts.ts";
 import { mountMapped } from "../../host/named-volumes/mount-mapped.ts";
 import type { UserNamespace } from "../users/user-namespace.ts";
 import type { ImageRoot } from "./image-store.ts";
@@ -25,5 +25,5 @@ export async function mountImage(folder: string, { root }: ImageRoot, userNamesp
 
 // No-op if there is nothing to unmount.
 export async function unmountImage(folder: string): Promise<void> {
-  while (existsSync(pointOf(folder)) && isMounted(pointOf(folder))) await unmount(pointOf(folder));
+  if (existsSync(pointOf(folder))) await unmount(pointOf(folder));
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { newId } from "@berth/contract";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, machine } from "../../../../tests/support/machine.ts";
@@ -51,6 +52,24 @@ describeWith(machine.root, "commands of a dead server", () => {
     const own = await start([id, folder]);
     await commands.kill(id);
     expect(own.exitCode ?? own.signalCode).toBeNull();
+  });
+
+  test("that are system calls are waited for", async () => {
+    const workerOf = async (server: number) => {
+      const words = ["-c", "echo ready; read forever", "/folder/run-worker.ts", String(server)];
+      const worker = spawn("/bin/sh", words, { stdio: "pipe" });
+      children.push(worker);
+      await once(worker.stdout!, "data");
+      return worker;
+    };
+    // A worker of this process is none of a dead server.
+    await workerOf(process.pid);
+    const orphan = await workerOf(process.pid + 1);
+    const killing = createOrphanedCommands(folder, "runc").kill(id);
+    expect(await Promise.race([killing, sleep(50, "waiting")])).toBe("waiting");
+    expect(orphan.exitCode ?? orphan.signalCode).toBeNull();
+    orphan.stdin!.end();
+    await killing;
   });
 
   test("are not looked for among the processes of sandboxes, whose memory map may be locked", async () => {
