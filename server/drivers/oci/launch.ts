@@ -81,6 +81,7 @@ export async function launchContainer(
   const user = builds ? ROOT_USER : writable ? (image?.config.user ?? ROOT_USER) : ordinaryUser(privileges, image);
   const users = { ids, user, first: writable || builds ? idRanges.of(folder) : undefined };
   const mappings = mappingsOf(users);
+  const limits = processLimits(template);
   const [opened, namespaces] = await Promise.allSettled([
     disks.open(folder, {
       ...(create && { create: { diskMb: template.diskMb, ...create } }),
@@ -91,7 +92,7 @@ export async function launchContainer(
     // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
     kind.opaque && mounted.length === 0
       ? undefined
-      : openNamespaces(privileges, { ...users, limits: processLimits(template), hasVolumes: mounted.length > 0 }, signal),
+      : openNamespaces(privileges, { ...users, limits, hasVolumes: mounted.length > 0 }, signal),
   ]);
   await using held = namespaces.status === "fulfilled" ? namespaces.value : undefined;
   if (opened.status === "rejected") throw opened.reason;
@@ -141,7 +142,7 @@ export async function launchContainer(
       {
         bundle: folder,
         pidFile: pidFileOf(folder),
-        limits: enter ? sharedProcessLimits(template) : processLimits(template),
+        limits: enter ? sharedProcessLimits(template) : limits,
         privateMounts: stagedFolders ? { folders: stagedFolders } : root.mounts,
         ...(enter && { enter }),
       },

@@ -80,7 +80,7 @@ export function openCgroups(prefix: string, layout = readCgroupLayout(), place: 
   const { parent = "/", limitsCpu = true, recorded = () => undefined } = place;
   const newNameOf = (id: string) => join(parent, `${prefix}-${id}`);
   const nameOf = (id: string) => recorded(id) ?? newNameOf(id);
-  const foldersOf = (id: string) => layout.hierarchies.map((path) => join(path, nameOf(id)));
+  const foldersOf = (id: string) => layout.hierarchies.map((path) => join(path, nameOf(id))).filter((path) => existsSync(path));
 
   async function freeze(id: string, signal: AbortSignal): Promise<void> {
     for (const endMs = performance.now() + FREEZE_TIMEOUT_MS; ;) {
@@ -174,10 +174,11 @@ export function tryRemove(path: string): boolean {
   for (const name of foldersIn(path)) tryRemove(join(path, name));
   try {
     rmdirSync(path);
+    return true;
   } catch {
     // The error does not tell whether the folder exists: a read-only file system, as in a container, always answers EROFS.
+    return !existsSync(path);
   }
-  return !existsSync(path);
 }
 
 function foldersIn(path: string): string[] {
