@@ -102,8 +102,7 @@ interface Koffi {
 }
 
 function loadLibrary(): NonNullable<typeof loaded> {
-  const folder = `linux_${process.arch}`;
-  const koffi = createRequire(import.meta.url)(`@koromix/koffi-linux-${process.arch}/${folder}/koffi.node`) as Koffi;
+  const koffi = loadKoffi();
   const c = koffi.load(null);
   const declare = (declaration: string): Call => {
     const call = c.func(declaration);
@@ -121,4 +120,13 @@ function loadLibrary(): NonNullable<typeof loaded> {
     // The kernel reads the last argument as a number or an address, depending on the request.
     ioctl: declare("int ioctl(int fd, unsigned long request, void *argument)"),
   };
+}
+
+function loadKoffi(): Koffi {
+  const name = `@koromix/koffi-linux-${process.arch}`;
+  try {
+    return createRequire(import.meta.url)(`${name}/linux_${process.arch}/koffi.node`) as Koffi;
+  } catch (error) {
+    throw new Error(`disks need the package ${name}, which npm has not installed: ${String(error)}`, { cause: error });
+  }
 }
