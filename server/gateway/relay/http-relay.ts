@@ -134,11 +134,18 @@ function pipeBody(body: Readable, response: ServerResponse, { countOutput, appen
   });
 }
 
-function bodyOf(request: IncomingMessage, maxBytes: number): Readable | undefined {
+// A body that has come with its head is sent on at once: a stream of it costs more than the rest of the relay.
+function bodyOf(request: IncomingMessage, maxBytes: number): Readable | Buffer | undefined {
   const framing = bodyFraming(request.headers);
   const declaredBytes = Number(framing?.["content-length"] ?? NaN);
   if (!framing || declaredBytes === 0) return undefined;
   const tooLarge = () => new AppError("body_too_large", { message: `The request body is larger than ${maxBytes} bytes` });
   if (declaredBytes > maxBytes) throw tooLarge();
+  if (request.readableLength === declaredBytes) {
+    const body = request.read() as Buffer;
+    // Only a stream that is read to its end lets Node read the next request.
+    request.resume();
+    return body;
+  }
   return limitBytes(request, { maxBytes, tooLarge, cut: () => CALLER_GONE });
 }
