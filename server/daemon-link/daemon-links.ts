@@ -4,13 +4,13 @@ import type { Dispatcher } from "undici";
 import { AppError, ERRORS, type SandboxId } from "@berth/contract";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import type { StartRequest, StartResponse } from "@berth/contract/daemon-internal.ts";
-import { isForwardableStatus, limitInterimAnswers } from "@berth/contract/forwarding/forwarding.ts";
+import { isForwardableStatus } from "@berth/contract/forwarding/forwarding.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { createConnectionBoundaries, createConnectionBoundary } from "../faults/connection-boundary.ts";
 import type { Log } from "../log.ts";
 import { errorType, type Span } from "../tracing/span.ts";
-import { startResponseDeadline } from "./response-deadline.ts";
 import { readResponseText, toLinkError, unreachable } from "./link-errors.ts";
+import { exchange } from "./link-exchange.ts";
 import { openClient, openPool, toNodeHeaders } from "./link-pool.ts";
 import { spanResult, traceHeaders } from "./link-span.ts";
 import { closeLink, usePrepared, type DaemonLink, type Prepared } from "./link-state.ts";
@@ -156,25 +156,23 @@ export function createDaemonLinks({
     return countInFlight(sandboxId, link, async () => {
       const span = linkRequest.span?.child(`daemon ${linkRequest.method}`, "client");
       const headers = { ...linkRequest.headers, ...traceHeaders(span), [TOKEN_HEADER]: await tokenFor(sandboxId, link) };
-      using deadline = startResponseDeadline(linkRequest, linkRequest.headersTimeoutMs ?? headersTimeoutMs);
       try {
-        const response = await dispatcher.request({
+        const response = await exchange(dispatcher, {
           method: linkRequest.method,
           path: linkRequest.path,
           headers,
           body: linkRequest.body ?? null,
-          signal: deadline.signal,
-          headersTimeout: linkRequest.headersTimeoutMs ?? headersTimeoutMs,
-          bodyTimeout: linkRequest.bodyTimeoutMs ?? headersTimeoutMs,
-          onInfo: limitInterimAnswers(deadline.abort),
+          headersTimeoutMs: linkRequest.headersTimeoutMs ?? headersTimeoutMs,
+          bodyTimeoutMs: linkRequest.bodyTimeoutMs ?? headersTimeoutMs,
+          signal: linkRequest.signal,
         });
         createConnectionBoundary(boundaryFor(sandboxId)).cover(response.body);
-        if (!isForwardableStatus(response.statusCode)) {
+        if (!isForwardableStatus(response.status)) {
           response.body.destroy();
           throw unreachable("the sandbox answered with an invalid status");
         }
-        if (span?.isRecorded) response.body.once("close", () => span.end(spanResult(linkRequest, response.statusCode)));
-        return { status: response.statusCode, headers: toNodeHeaders(response.headers), body: response.body, trailers: response.trailers };
+        if (span?.isRecorded) response.body.once("close", () => span.end(spanResult(linkRequest, response.status)));
+        return { ...response, headers: toNodeHeaders(response.headers) };
       } catch (error) {
         if (span?.isRecorded) span.end({ ...spanResult(linkRequest), error: errorType(error) });
         throw toLinkError(error, linkRequest.signal);

@@ -46,7 +46,10 @@ export function createSessionLinks({ links, sessionCache, sessions }: SessionLin
     const stop = new AbortController();
     const siblings = waiting.get(sandboxId) ?? new Set();
     waiting.set(sandboxId, siblings.add(stop));
-    const sending = send(signal ? AbortSignal.any([signal, stop.signal]) : stop.signal);
+    const onAbort = () => stop.abort(signal?.reason);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+    const sending = send(stop.signal);
     const reading = stopIfNotRunning(sandboxId).catch(() => null);
     try {
       return await sending;
