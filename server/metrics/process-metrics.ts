@@ -9,7 +9,8 @@ export interface ProcessMetricsDeps {
 // Registers the metrics of the process, such as memory and the delay of the event loop, and those of egress and the log.
 export function registerProcessMetrics(registry: Registry, { driver, egress, droppedLogLines }: ProcessMetricsDeps): void {
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, prefix: "berth_" });
+  // As often as the watch of the event loop looks: each look wakes an idle server.
+  collectDefaultMetrics({ register: registry, prefix: "berth_", eventLoopMonitoringPrecision: 20 });
   new Gauge({ name: "berth_server_info", help: "Always 1; its label is the driver", labelNames: ["driver"], registers }).set({ driver }, 1);
   new Counter({
     name: "berth_log_lines_dropped_total",
