@@ -1,9 +1,12 @@
 // Brings a fresh clone to the point where the service runs (`serve`) or the tests do (`test`). Runs on any Node from 20
-// on, because the pinned one comes with the dependencies. A step whose result is already there is skipped silently.
+// on, because the pinned one comes with the dependencies. A step whose result is already there is skipped silently. With
+// `--print-flags` it prints the flags of Node for the server, which then need not replace its process to get them.
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { spawnSync } from "node:child_process";
+import { serverFlags } from "../cli/server-flags.js";
+import { isBuildCurrent } from "./build-record.mjs";
 import { installDependencies } from "./install.mjs";
 import { runQuietly, runStep, runSteps, seconds } from "./step.mjs";
 
@@ -54,6 +57,9 @@ await runSteps(async () => {
   build();
   const tookMs = performance.now();
   if (tookMs > WORTH_REPORTING_MS) console.error(`berth: set up in ${seconds(tookMs)}`);
+  // An older one does not know them all.
+  const isPinnedNode = Number(process.versions.node.split(".")[0]) >= 24;
+  if (process.argv.includes("--print-flags") && isPinnedNode) console.log(serverFlags().join(" "));
 });
 
 async function installSystemPackages(tools) {
@@ -85,6 +91,7 @@ function isOnPath(command) {
 
 // Runs in a process of its own, because it needs the pinned Node.
 function build() {
+  if (isBuildCurrent(root)) return;
   const { status } = spawnSync(join(root, "node_modules/.bin/node"), ["scripts/build.ts"], { cwd: root, stdio: ["ignore", 2, 2] });
   if (status !== 0) process.exit(status ?? 1);
 }
