@@ -2,7 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createApi } from "./connection/api.ts";
 import { refuseStrayFiles } from "./browser/file-drops.ts";
-import { afterFirstText } from "./browser/first-text.ts";
+import { afterFirstScreen, afterFirstText } from "./browser/first-text.ts";
 import { loadModule } from "./browser/load-module.ts";
 import { prefetchSidePanels } from "./shell/side-panel.tsx";
 import { App, EndedPage } from "./shell/app.tsx";
@@ -65,10 +65,11 @@ if (root)
 void Promise.race([sandbox.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))])
   .then(() => loadModule(() => import("./editor/text-editor.tsx")))
   .then(afterFirstText)
+  .then(() => void import("./together/start.ts").then(({ startTogether }) => startTogether(deps)).catch(() => {}))
+  .then(afterFirstScreen)
   .then(() => {
     // Small parts that must appear at once, or without a connection to the server.
     for (const part of [OpenDialogs, NameField, ConflictBar, PausedOverlay, EndedPage]) part.prefetch().catch(() => {});
-    void import("./together/start.ts").then(({ startTogether }) => startTogether(deps)).catch(() => {});
-    setTimeout(() => void prefetchSidePanels(), 1000);
+    setTimeout(() => void prefetchSidePanels(), 500);
     void import("./editor/language/background-tabs.ts").then(({ openBackgroundTabs }) => openBackgroundTabs(deps)).catch(() => {});
   });

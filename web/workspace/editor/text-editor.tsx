@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import { usePage, usePageState, useSandbox, useSession } from "../state/context.ts";
 import { useActions } from "../actions/actions.ts";
+import { afterPaint } from "./code/after-paint.ts";
 import { bufferFor } from "./code/buffer.ts";
 import { attachGitLater } from "./git/attach-later.ts";
 import { attachOthers } from "./together/attach-others.ts";
@@ -8,7 +9,7 @@ import { attachEditor, goTo } from "./code/editor-handle.ts";
 import { keys, loadKeys } from "./code/keys.ts";
 import { personal, personalSetup } from "./code/personal.ts";
 import type { MountedView } from "./code/buffer.ts";
-import { markFirstTextPainted } from "../browser/first-text.ts";
+import { markFirstText } from "../browser/first-text.ts";
 
 export interface TextEditorProps {
   path: string;
@@ -30,12 +31,13 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
   useEffect(() => {
     if (!container.current) return;
     const deps = { ...page, ...sandbox, ...session, ...actions };
-    const mounted = bufferFor(deps, path).mount(container.current, group);
+    const buffer = bufferFor(deps, path);
+    const mounted = buffer.mount(container.current, group);
     editor.current = mounted;
     const attached = attachEditor(deps, mounted.view, path);
     const marks = attachGitLater(deps, mounted.view, path);
     const others = attachOthers(sandbox, mounted.view, path);
-    requestAnimationFrame(markFirstTextPainted);
+    void Promise.allSettled([afterPaint(), buffer.languageLoaded]).then(markFirstText);
     return () => {
       editor.current = null;
       others[Symbol.dispose]();

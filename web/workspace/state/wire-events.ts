@@ -1,4 +1,5 @@
 import type { PortList, SandboxEvent } from "@berth/contract/daemon.ts";
+import { afterFirstText } from "../browser/first-text.ts";
 import { followSession } from "../connection/session-stream.ts";
 import { connectSocket } from "../connection/socket.ts";
 import { applyAccent } from "./accent.ts";
@@ -92,8 +93,8 @@ export function wireEvents(base: string, page: Page, sandbox: Sandbox, session: 
     agentLink.update(event.agent);
     // The first requests failed if the session was paused at that time.
     if (!wasConnected) void loadInitialView(files, page);
-    // Changes before this message were not reported.
-    void resync();
+    // Changes before this message were not reported. The files of a page that is just opening were read a moment ago.
+    void (wasConnected ? resync() : afterFirstText().then(resync));
     wasConnected = true;
     // The first visit to an empty workspace opens a terminal. If a pause prevented that, the next connection opens it.
     const isWanted = mayEdit && event.terminals.length === 0 && layout.store.getState().terminalsOpen;

@@ -16,6 +16,7 @@ import { visit } from "../../state/tabs/places.ts";
 import { configuredIndentation, indentation } from "../indentation/extension.ts";
 import { languageSupport, type SupportDeps } from "../language/support.ts";
 import { offsetAt, smallestChange } from "../language/protocol/smallest-change.ts";
+import { afterPaint } from "./after-paint.ts";
 import { hasLongLine } from "./long-lines.ts";
 import { createSharedViews, isCopied } from "./shared-views.ts";
 import {
@@ -190,6 +191,8 @@ function createBuffer(deps: BufferDeps, firstPath: string): CodeBuffer {
     const current = path;
     const description = LanguageDescription.matchFilename(languages, nameOf(path));
     const isPlain = () => text.length >= MAX_HIGHLIGHTED_CHARS || views.state().field(hasLongLine);
+    // Several files, which would delay the first text.
+    if (description && !description.support) await afterPaint();
     const support = isPlain() ? undefined : await description?.load();
     if (path !== current || (support && isPlain())) return;
     languageName = support && description ? description.name : null;

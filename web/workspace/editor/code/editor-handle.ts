@@ -1,6 +1,6 @@
 import { EditorSelection } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
-import { afterFirstText } from "../../browser/first-text.ts";
+import { afterFirstScreen } from "../../browser/first-text.ts";
 import type { TextEditorHandle } from "../../state/tabs/active-editor.ts";
 import type { TextLocation } from "../../state/tabs/cursor.ts";
 import { conflictActions } from "../conflicts/actions.ts";
@@ -50,7 +50,7 @@ export function attachEditor(deps: BufferDeps, view: EditorView, path: string): 
     },
   };
   const attached = deps.activeEditor.attach(handle);
-  void afterFirstText().then(loadFindWidget);
+  void afterFirstScreen().then(loadFindWidget);
   view.dom.addEventListener("focusin", attached.activate);
   return {
     [Symbol.dispose]() {
