@@ -65,11 +65,13 @@ if (root)
 void Promise.race([sandbox.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))])
   .then(() => loadModule(() => import("./editor/text-editor.tsx")))
   .then(afterFirstText)
-  .then(() => void import("./together/start.ts").then(({ startTogether }) => startTogether(deps)).catch(() => {}))
-  .then(afterFirstScreen)
   .then(() => {
     // Small parts that must appear at once, or without a connection to the server.
     for (const part of [OpenDialogs, NameField, ConflictBar, PausedOverlay, EndedPage]) part.prefetch().catch(() => {});
+    void import("./together/start.ts").then(({ startTogether }) => startTogether(deps)).catch(() => {});
+  })
+  .then(afterFirstScreen)
+  .then(() => {
     setTimeout(() => void prefetchSidePanels(), 500);
     void import("./editor/language/background-tabs.ts").then(({ openBackgroundTabs }) => openBackgroundTabs(deps)).catch(() => {});
   });

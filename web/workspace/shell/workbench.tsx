@@ -1,7 +1,6 @@
 import { lazy, Suspense, useEffect, useState, type KeyboardEvent } from "react";
 import { usePage, usePageState, useSandbox, useSession, useSessionState } from "../state/context.ts";
 import { useActions } from "../actions/actions.ts";
-import { afterFirstText } from "../browser/first-text.ts";
 import { lazyPart } from "../browser/lazy-part.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { NoticeList } from "./notice-list.tsx";
@@ -49,14 +48,14 @@ export function Workbench() {
   );
 }
 
-// The first screen needs no commands, so they load after it. Null until then.
+// The first screen needs no commands, so they load while it appears. Null until then.
 function useCommands(): Command[] | null {
   const [page, sandbox, session, actions] = [usePage(), useSandbox(), useSession(), useActions()];
   const [commands, setCommands] = useState<Command[] | null>(null);
   useEffect(() => {
-    void afterFirstText()
-      .then(() => loadModule(() => import("../palette/commands/commands.ts")))
-      .then(({ createCommands }) => setCommands(createCommands(page, sandbox, session, actions)));
+    void loadModule(() => import("../palette/commands/commands.ts")).then(({ createCommands }) =>
+      setCommands(createCommands(page, sandbox, session, actions)),
+    );
   }, [page, sandbox, session, actions]);
   return commands;
 }
