@@ -48,11 +48,18 @@ export function loadTemplates(path: string | undefined): Templates {
   return templates;
 }
 
-// Identifies what a sandbox is made of: the template, without the rules for its sessions, and the driver's recipe. The pool destroys sandboxes with another hash.
+// Identifies what a sandbox is made of: the template, without the rules for its sessions, and the driver's recipe. The pool destroys
+// sandboxes with another hash. Templates do not change, and most sandboxes are made of one of a few.
 export function templateHash(template: Template, recipe = ""): string {
+  const known = hashes.get(template);
+  if (known?.recipe === recipe) return known.hash;
   const made = Object.fromEntries(Object.entries(template).filter(([field]) => !SESSION_FIELDS.has(field)));
-  return createHash("sha256").update(canonicalJson(made)).update(recipe).digest("hex").slice(0, 16);
+  const hash = createHash("sha256").update(canonicalJson(made)).update(recipe).digest("hex").slice(0, 16);
+  hashes.set(template, { recipe, hash });
+  return hash;
 }
+
+const hashes = new WeakMap<Template, { recipe: string; hash: string }>();
 
 export const TEMPLATE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SESSION_FIELDS: ReadonlySet<string> = new Set<keyof Template>([

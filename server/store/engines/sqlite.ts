@@ -2,7 +2,6 @@ import fs, { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import type { SqliteDatabase, SqliteStatement } from "kysely";
 import { sqliteFailure } from "./errors.ts";
 import { createGroupSync, type GroupSync } from "./group-sync.ts";
@@ -59,9 +58,7 @@ export async function openSqlite(file: string): Promise<Sqlite> {
 function openLog(file: string): { sync: GroupSync; close(): void } {
   const descriptor = guard(() => openSync(`${file}-wal`, "r"));
   const sync = () =>
-    promisify(fs.fdatasync)(descriptor).catch((error: unknown) => {
-      throw sqliteFailure(error);
-    });
+    new Promise<void>((resolve, reject) => fs.fdatasync(descriptor, (error) => (error ? reject(sqliteFailure(error)) : resolve())));
   return { sync: createGroupSync(sync), close: () => closeSync(descriptor) };
 }
 
