@@ -10,6 +10,7 @@ import { createResources } from "./support/resources.ts";
 import { formatSection } from "./report/table.ts";
 
 const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
+  burst: () => import("./benchmarks/sandboxes/burst.ts"),
   tti: () => import("./benchmarks/sandboxes/tti.ts"),
   commands: () => import("./benchmarks/programs/commands.ts"),
   e2b: () => import("./benchmarks/facades/e2b.ts"),

@@ -11,13 +11,12 @@ interface PageRow {
   limit?: string;
   // The row of the same section that is this limit. The page then has its value and our ratio to it.
   limitRow?: string;
-  // The limit of the slowest, in the unit of the row, where no row is that limit.
-  limitP99?: number;
   // The target lies beyond the limit, so the limit takes its place.
   isBeyondLimit?: true;
 }
 
 const TTI = "Create to the output of `node -v`";
+const BURST_TRUE = "A create and `true`, 100 at once, filled pool";
 
 export const PAGE: readonly PageRow[] = [
   { label: "A create from the pool", benchmark: "commands", section: "A command, `true`", what: "create from the pool" },
@@ -53,23 +52,23 @@ export const PAGE: readonly PageRow[] = [
     what: "Berth, default pool",
     limit: "each refill is a cold create on the same cores",
   },
+  { label: "100 creates with `true` at once, filled pool", benchmark: "burst", section: BURST_TRUE, what: "create and command" },
   {
-    label: "The same, one every 200 ms, filled pool",
-    benchmark: "tti",
-    section: `${TTI}, one every 200 ms`,
-    what: "Berth, filled pool",
+    label: "Processor time of each of them",
+    benchmark: "burst",
+    section: BURST_TRUE,
+    what: "processor time of each",
+    limit: "`true` on the host, which is beside it",
   },
   {
-    label: "The same, 100 at once, filled pool",
-    benchmark: "tti",
-    section: `${TTI}, 100 at once`,
-    what: "Berth, filled pool",
-    limit: "100 starts of `node` on two cores",
-    limitP99: 500,
-    isBeyondLimit: true,
+    label: "The same with `node -v`",
+    benchmark: "burst",
+    section: "A create and `node -v`, 100 at once, filled pool",
+    what: "processor time of each",
+    limit: "`node -v` on the host, which is beside it",
   },
   {
-    label: "The same, 100 at once, default pool",
+    label: "Create and `node -v`, 100 at once, default pool",
     benchmark: "tti",
     section: `${TTI}, 100 at once`,
     what: "Berth, default pool, first burst",
@@ -84,26 +83,12 @@ export const PAGE: readonly PageRow[] = [
     limit: "each sandbox also has a disk and a daemon (90 ms of processor time)",
   },
   {
-    label: "Create and `true` through the E2B API",
-    benchmark: "e2b",
-    section: "Create to the end of `true`, with a warm sandbox",
-    what: "E2B's API",
-  },
-  {
-    label: "Pairs of create and destroy, 20 callers",
+    label: "Processor time of a create and a destroy, no pool, all counted",
     benchmark: "throughput",
-    section: "Create and destroy, callers: 20",
-    what: "pairs",
-    limit: "the cores, divided by the next row",
-  },
-  {
-    label: "Processor time of such a pair, kernel included",
-    benchmark: "throughput",
-    section: "Create and destroy, callers: 20",
+    section: "Create and destroy, callers: 1",
     what: "CPU of the machine, a pair",
-    limit: "two thirds are runtime, kernel and the daemon's start",
+    limit: "`runc run` and the daemon's start alone, which is beside it",
   },
-  { label: "Pause", benchmark: "pause-resume", section: "Pause and resume of a session whose memory stays", what: "Berth, pause" },
   {
     label: "Resume",
     benchmark: "pause-resume",
@@ -112,24 +97,11 @@ export const PAGE: readonly PageRow[] = [
     limit: "waits for the daemon and a sync, which runc does not",
   },
   {
-    label: "Resume of a hibernated session",
-    benchmark: "pause-resume",
-    section: "Resume of a session whose processes have ended",
-    what: "Berth, resume",
-    limit: "the start of a container and of the daemon",
-  },
-  {
     label: "Processor time of GET session, SQLite",
     benchmark: "api",
     section: "CPU of the server for a request, 16 connections",
     what: "GET session, SQLite",
     limit: "a bare server in Node, which is beside it",
-  },
-  {
-    label: "GET session among 100,000 others",
-    benchmark: "growth",
-    section: "API calls with rows of other sessions",
-    what: "GET session, 100000 rows",
   },
   {
     label: "Echo of a keystroke",
@@ -152,13 +124,7 @@ export const PAGE: readonly PageRow[] = [
     benchmark: "density",
     section: "Memory of an idle session",
     what: "idle, private",
-    limit: "a Node that does nothing: 8.2 MB, and from a snapshot 3.0 MB more",
-  },
-  {
-    label: "Start of the server with 10,000 sessions",
-    benchmark: "restart",
-    section: "From the start to the first answer",
-    what: "berth serve, 10,000 sessions",
+    limit: "a Node that does nothing, which is beside it",
   },
   {
     label: "`npm start` in a prepared clone",
@@ -209,7 +175,6 @@ function formatRow(row: PageRow, ours: ReadRow, { rows }: Result): string[] {
   ];
 }
 
-function formatLimit({ limit = "", limitP99 }: PageRow, ours: ReadRow, found: ReadRow | undefined): string {
-  if (limitP99 !== undefined) return `${limit}: ${limitP99} ${ours.unit}; our p99 is ${formatNumber(ours.p99 / limitP99)} ×`;
+function formatLimit({ limit = "" }: PageRow, ours: ReadRow, found: ReadRow | undefined): string {
   return found ? `${limit}: ${formatNumber(found.p50)} ${found.unit}; ours is ${formatNumber(ours.p50 / found.p50)} ×` : limit;
 }

@@ -1,4 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser } from "playwright-core";
 import type { Session } from "@berth/contract";
@@ -6,6 +9,7 @@ import type { AgentState } from "@berth/contract/daemon.ts";
 import { startModelServer } from "../../../tests/support/agents/model-server.ts";
 import { editor, launchChromium } from "../../../tests/support/browser/workspace.ts";
 import { machine } from "../../../tests/support/machine.ts";
+import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import type { Benchmark, Run } from "../../support/benchmark.ts";
 import type { Row, Section } from "../../report/report.ts";
 import { openServer, type BenchServer } from "../../support/server.ts";
@@ -26,7 +30,8 @@ export const benchmark: Benchmark = {
       await using server = await openServer(run, { poolSize: 0, env });
       sections.push(await measure(run, server, name, use));
     }
-    return [{ title: "Memory of an idle session", rows: sections.flatMap(({ rows }) => rows) }];
+    const bare: Row = { what: BARE, unit: "MB", values: [await measureBareNode(run)] };
+    return [{ title: "Memory of an idle session", rows: [...sections.flatMap(({ rows }) => rows), bare] }];
   },
 };
 
@@ -39,6 +44,7 @@ const USES: { name: string; use: Use }[] = [
   { name: "with a browser", use: openBrowser },
   { name: "with an agent", use: startAgent },
 ];
+const BARE = "a Node that does nothing, private";
 const MB = 1_000_000;
 const KB = 1024;
 const QUIET_MS = 3000;
@@ -66,6 +72,7 @@ async function measure(run: Run, server: BenchServer, name: string, use: Use): P
       what: `${name}, private`,
       unit: "MB",
       values: found.map(({ privateMb }) => privateMb),
+      beside: BARE,
       ...(name === "idle" && { targets: [{ of: "p50", atMost: 10 }] }),
     },
     { what: `${name}, PSS`, unit: "MB", values: found.map(({ pssMb }) => pssMb) },
@@ -98,6 +105,21 @@ async function openBrowser(run: Run, { caller }: BenchServer, { sandboxId, sessi
   await page.goto(url);
   await editor(page).waitFor();
   return opened;
+}
+
+// The limit of a daemon in Node.
+async function measureBareNode({ resources }: Run): Promise<number> {
+  const node = join(await daemonRuntime(), "host/node");
+  const child = spawn(node, ["--eval", "setInterval(() => {}, 1e9)"], { stdio: "ignore" });
+  const exited = once(child, "exit");
+  const ending = resources.defer(async () => {
+    child.kill("SIGKILL");
+    await exited;
+  });
+  await sleep(QUIET_MS);
+  const { privateMb } = memoryOf([child.pid!]);
+  await ending[Symbol.asyncDispose]();
+  return privateMb;
 }
 
 // The processes in the sandbox's control group.
