@@ -49,15 +49,21 @@ function createHandler(
   function stop(reason: Error): void {
     stopped ??= { reason };
     if (answer) answer.body.destroy(reason);
-    else controller?.abort(reason);
+    else if (controller) controller.abort(reason);
+    else fail(reason);
   }
 
   const startDeadline = () => {
     const timeOut = () => stop(unreachable(`no response within ${headersTimeoutMs} ms`));
-    if (!answer) timer ??= setTimeout(timeOut, headersTimeoutMs);
+    if (!answer && !stopped) timer ??= setTimeout(timeOut, headersTimeoutMs);
   };
   const onAbort = () => stop(signal?.reason as Error);
   const release = () => signal?.removeEventListener("abort", onAbort);
+  const fail = (reason: unknown) => {
+    clearTimeout(timer);
+    release();
+    reject(reason);
+  };
   if (signal?.aborted) onAbort();
   else signal?.addEventListener("abort", onAbort, { once: true });
   const stream = body instanceof Readable ? body : null;
@@ -83,11 +89,9 @@ function createHandler(
       answer!.body.push(null);
     },
     onResponseError(_started, error) {
-      clearTimeout(timer);
       stream?.on("error", ignore).destroy(error);
-      if (answer) return void answer.body.destroy(error);
-      release();
-      reject(error);
+      if (answer) answer.body.destroy(error);
+      else fail(error);
     },
   };
 }
