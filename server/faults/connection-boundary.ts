@@ -88,7 +88,7 @@ interface CoveredStream extends CoverableStream {
 }
 
 // One function for all streams: two new ones for every request would cost more than the rest of the boundary.
-function emitCovered(this: EventEmitter, event: string | symbol): boolean {
+function emitCovered(this: EventEmitter, event: string | symbol, ...values: unknown[]): boolean {
   const stream = this as CoveredStream;
   const cover = stream[COVER]!;
   if (event === "close") cover.closed(stream);
@@ -100,8 +100,7 @@ function emitCovered(this: EventEmitter, event: string | symbol): boolean {
   // Names the work for a stall of the event loop, until the handler names it more exactly.
   if (INCOMING_EVENTS.has(event)) markWork(cover.work);
   try {
-    // eslint-disable-next-line prefer-rest-params -- unlike rest parameters, these are passed on without a new array.
-    return Reflect.apply(stream[UNCOVERED_EMIT], stream, arguments) as boolean;
+    return stream[UNCOVERED_EMIT](event, ...values);
   } catch (error) {
     cover.fail(error);
     return true;
