@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, includesScope, type CallScope } from "@berth/contract";
 import type { SessionAccess } from "../../session-access.ts";
 import { hideMediaType } from "../requests/request-body.ts";
@@ -31,9 +31,11 @@ export function admitRequests(app: FastifyInstance, { authenticate, buckets, rat
 
   // This uses callbacks instead of promises, because most requests are admitted without waiting.
   app.addHook("onRequest", (request, reply, done) => {
+    // Fastify makes a new object for every use of `routeOptions`.
+    const { config } = request.routeOptions;
     reply.header("x-request-id", request.id);
     hideMediaType(request);
-    if (isPublic(request)) return finish(undefined);
+    if (isPublic(request, config)) return finish(undefined);
     reply.header("cache-control", "no-store");
     const key = presentedKey(request.raw.rawHeaders);
     if (key === null) return limitRate(null);
@@ -52,7 +54,7 @@ export function admitRequests(app: FastifyInstance, { authenticate, buckets, rat
     }
 
     function finish(refusal: AppError | undefined): void {
-      done(refusal ?? (request.is404 ? noRouteError(routes, request, reply) : scopeError(request)));
+      done(refusal ?? (request.is404 ? noRouteError(routes, request, reply) : scopeError(request, config)));
     }
   });
 }
@@ -65,14 +67,14 @@ export async function badUrlError(authenticate: Authenticate, request: FastifyRe
   return new AppError(request.url.startsWith(`${API}/sessions/`) ? "session_not_found" : "not_found");
 }
 
-function isPublic(request: FastifyRequest): boolean {
-  if (!request.is404) return request.routeOptions.config.public === true;
+function isPublic(request: FastifyRequest, config: FastifyContextConfig): boolean {
+  if (!request.is404) return config.public === true;
   return !isApi(request.url) || pathOf(request.url) === `${API}/docs`;
 }
 
 const isApi = (url: string): boolean => url.startsWith(API) && (url.length === API.length || "/?".includes(url[API.length]!));
 
-function scopeError({ principal, params, routeOptions: { config } }: FastifyRequest): AppError | undefined {
+function scopeError({ principal, params }: FastifyRequest, config: FastifyContextConfig): AppError | undefined {
   if (config.public) return undefined;
   if (principal.token) return tokenError(principal.token, config.tokenScope ?? null, (params as { id?: string }).id);
   if (config.scope === undefined || includesScope(principal.scope, config.scope)) return undefined;

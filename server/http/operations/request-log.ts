@@ -7,11 +7,12 @@ import { spanOf, type Span } from "../../tracing/span.ts";
 export function logRequests(app: FastifyInstance, log: Log): void {
   app.addHook("onResponse", (request, reply, done) => {
     const span = spanOf(request.raw);
-    const level = request.routeOptions.config.probe && reply.statusCode < 400 ? "debug" : "info";
+    const { config, url } = request.routeOptions;
+    const level = config.probe && reply.statusCode < 400 ? "debug" : "info";
     log[level]("http.request", {
       requestId: request.id,
       method: request.method,
-      route: request.is404 ? null : request.routeOptions.url,
+      route: request.is404 ? null : url,
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 100) / 100,
       partner: request.principal?.partner.id,
