@@ -7,13 +7,14 @@ export interface CallsUnderWay {
 
 export function createCallsUnderWay(): CallsUnderWay {
   let count = 0;
+  const end = () => void count--;
   return {
     get count() {
       return count;
     },
     begin() {
       count++;
-      return () => void count--;
+      return end;
     },
   };
 }
