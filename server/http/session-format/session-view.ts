@@ -94,7 +94,7 @@ export function rememberTexts(format: (baseUrl: string, view: SessionView) => st
 // Generation and update time together differ for every version of a session: changes of state increase the generation, all
 // other changes the time.
 export const etagOf = ({ generation, updatedAt }: SessionView, format: SessionFormat): string =>
-  `"${generation.toString(36)}-${updatedAt.toString(36)}${format === "detailed" ? "-d" : ""}"`;
+  `"${generation}-${updatedAt}${format === "detailed" ? "-d" : ""}"`;
 
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
