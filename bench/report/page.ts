@@ -101,7 +101,8 @@ export const PAGE: readonly PageRow[] = [
     benchmark: "api",
     section: "CPU of the server for a request, 16 connections",
     what: "GET session, SQLite",
-    limit: "a bare server in Node, which is beside it",
+    limit: "a route of Fastify that reads the row and does nothing else",
+    limitRow: "GET session, Fastify and SQLite",
   },
   {
     label: "Echo of a keystroke",

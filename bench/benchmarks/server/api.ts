@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { startBareServer } from "../../baselines/bare-server.ts";
+import { startFastifyServer } from "../../baselines/fastify-server.ts";
 import type { Benchmark, Run } from "../../support/benchmark.ts";
 import { formatRequest, sendLoad, type Load } from "../../support/load.ts";
 import { openPostgres } from "../../support/postgres.ts";
@@ -9,14 +11,14 @@ import { openServer } from "../../support/server.ts";
 import { addSessionRows } from "../../support/session-rows.ts";
 
 export const benchmark: Benchmark = {
-  summary: "API calls on SQLite and PostgreSQL, beside a bare node:http server with the same authentication",
+  summary: "API calls on SQLite and PostgreSQL, beside a bare node:http server with the same authentication, and beside a route of Fastify",
   async run(run) {
     const servers = await openServers(run);
     const measured = new Map<string, Measured>();
     for (let round = -1; round < run.rounds(5, 2); round++) {
       run.progress(round < 0 ? "warming up" : `round ${round + 1}`);
       for (const call of CALLS.filter(({ name }) => run.wants(name)))
-        for (const server of servers) {
+        for (const server of servers.filter(({ only }) => !only || only === call)) {
           if (round < 0) await warmUp(run, server, call);
           else merge(measured, `${call.name}, ${server.name}`, await measureCall(run, server, call));
         }
@@ -37,14 +39,17 @@ interface Call {
 
 const SESSIONS = "/api/b2b/sessions";
 const LISTED = 20;
+const GET_SESSION: Call = { name: "GET session", method: "GET", path: (id) => `${SESSIONS}/${id}`, status: 200 };
 const CALLS: Call[] = [
-  { name: "GET session", method: "GET", path: (id) => `${SESSIONS}/${id}`, status: 200 },
+  GET_SESSION,
   { name: "launch-url", method: "POST", path: (id) => `${SESSIONS}/${id}/launch-url`, status: 200 },
   { name: "list of 20", method: "GET", path: () => `${SESSIONS}?limit=${LISTED}`, status: 200 },
   { name: "401", method: "GET", path: (id) => `${SESSIONS}/${id}`, status: 401, isUnknownKey: true },
   { name: "400", method: "POST", path: () => SESSIONS, status: 400, body: "{}" },
 ];
 const BARE = "node:http";
+// A server that reads the row for each request. Berth has it in memory until something is written.
+const FASTIFY = "Fastify and SQLite";
 const UNKNOWN_KEY = `berth_${"0".repeat(64)}`;
 
 interface ApiServer {
@@ -52,6 +57,8 @@ interface ApiServer {
   port: number;
   pid: number;
   requestOf(call: Call): string;
+  // The one call that it answers. Absent: all of them.
+  only?: Call;
 }
 
 interface Measured {
@@ -66,7 +73,7 @@ async function openServers(run: Run): Promise<ApiServer[]> {
     { name: "PostgreSQL", env: await openPostgres(run) },
   ];
   const servers: ApiServer[] = [];
-  let bare: ApiServer | undefined;
+  const baselines: ApiServer[] = [];
   for (const { name, env } of berths) {
     const { berth, caller } = await openServer(run, { poolSize: 0, env });
     const { sessionId } = await caller.create();
@@ -74,16 +81,18 @@ async function openServers(run: Run): Promise<ApiServer[]> {
     const requestOf = ({ method, path, body, isUnknownKey }: Call) =>
       formatRequest(method, path(sessionId), isUnknownKey ? UNKNOWN_KEY : berth.key, body);
     servers.push({ name, port: Number(new URL(berth.url).port), pid: berth.pid(), requestOf });
-    if (bare) continue;
+    if (baselines.length > 0) continue;
     const answers: Record<string, { status: number; body: unknown }> = {};
     for (const { method, path, status, body, isUnknownKey } of CALLS)
       if (!isUnknownKey) {
         const given = body === undefined ? undefined : (JSON.parse(body) as object);
         answers[`${method} ${path(sessionId)}`] = { status, body: JSON.parse(await caller.call(method, path(sessionId), status, given)) };
       }
-    bare = { name: BARE, ...(await startBareServer(run, { key: berth.key, answers })), requestOf };
+    baselines.push({ name: BARE, ...(await startBareServer(run, { key: berth.key, answers })), requestOf });
+    const part = { key: berth.key, database: join(berth.dataDir, "berth.db"), sandboxUrl: `${berth.url}/sandboxes/` };
+    baselines.push({ name: FASTIFY, ...(await startFastifyServer(run, part)), requestOf, only: GET_SESSION });
   }
-  return [bare!, ...servers];
+  return [...baselines, ...servers];
 }
 
 // A server that has answered a few thousand requests still runs code that V8 has not optimized; a bare server has too little code for
