@@ -3,7 +3,7 @@ import { runProgram } from "../../support/run-program.ts";
 import { PLAIN_PATH } from "../../../server/drivers/host/run.ts";
 import type { Row, Section, Target } from "../../report/report.ts";
 import type { Benchmark } from "../../support/benchmark.ts";
-import { controlGroupMs, machineMs, processorMs } from "../../support/processor-time.ts";
+import { childrenMs, machineMs, processorMs } from "../../support/processor-time.ts";
 import { openServer, type BenchServer } from "../../support/server.ts";
 
 // Creates from a filled pool and their first command, all at once. Each sandbox is destroyed when its command has ended, so destroys could
@@ -46,10 +46,7 @@ interface Burst {
 }
 
 async function measure({ berth, caller }: BenchServer, command: string, count: number): Promise<Burst> {
-  const used = () => {
-    const { user, system } = process.cpuUsage();
-    return { machine: machineMs() - (user + system) / 1000, server: processorMs(berth.pid()) };
-  };
+  const used = () => ({ machine: machineMs() - ownMs(), server: processorMs(berth.pid()) });
   const before = used();
   const [createMs, bothMs]: [number[], number[]] = [[], []];
   let after = before;
@@ -70,11 +67,17 @@ async function measure({ berth, caller }: BenchServer, command: string, count: n
   };
 }
 
+function ownMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 // The processor time of the same command without a sandbox.
 async function costOnHost(command: string, count: number): Promise<number[]> {
-  const before = controlGroupMs(process.pid);
+  const used = () => ownMs() + childrenMs(process.pid);
+  const before = used();
   for (let i = 0; i < count; i++) await runProgram("/bin/sh", ["-c", command], { env: { PATH: PLAIN_PATH } });
-  return [(controlGroupMs(process.pid) - before) / count];
+  return [(used() - before) / count];
 }
 
 interface Kind {
