@@ -44,13 +44,17 @@ describeInBrowser(
       await workspace.write("new.txt", "");
       await openFile(page, "new.txt");
       await editor(page).click();
+      await page.keyboard.press("Control+,");
+      const tabSize = page.getByRole("spinbutton", { name: "Tab size" });
+      // The page learns of the settings within a second after the terminal has named them.
+      await expectVisible(page.getByText("The repository has chosen this.").first());
+      expect(await tabSize.inputValue()).toBe("3");
+      await openFile(page, "new.txt");
+      await editor(page).click();
       await page.keyboard.press("Tab");
       await page.keyboard.type("indented");
       await eventually(() => workspace.read("new.txt")).toBe("   indented");
       await page.keyboard.press("Control+,");
-      const tabSize = page.getByRole("spinbutton", { name: "Tab size" });
-      await expectVisible(page.getByText("The repository has chosen this.").first());
-      expect(await tabSize.inputValue()).toBe("3");
       // A person's choice takes precedence, even if it is the usual value.
       await tabSize.fill("4");
       await expectVisible(page.getByText("Your choice replaces that of the repository."));
