@@ -36,7 +36,6 @@ export function createSessionRecords(dataDir: string, log: Log): SessionRecords 
   const written = new Map<SandboxId, string>();
   const waiting = new Map<SandboxId, PartnerSession>();
   let writing: Promise<void> | undefined;
-  let made: Promise<unknown> | undefined;
   const pending = new Set<Promise<void>>();
   const withLock = createKeyedLock();
 
@@ -51,7 +50,7 @@ export function createSessionRecords(dataDir: string, log: Log): SessionRecords 
   async function write(id: SandboxId, text: string): Promise<void> {
     const digest = createHash("sha256").update(text).digest("base64");
     if (written.get(id) === digest) return;
-    await (made ??= mkdir(folder, { recursive: true, mode: 0o700 }));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     await writeFile(`${fileOf(id)}.new`, text, { mode: 0o600 });
     await rename(`${fileOf(id)}.new`, fileOf(id));
     written.set(id, digest);
