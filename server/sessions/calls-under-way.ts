@@ -1,4 +1,4 @@
-// Calls of partners that are under way and end nothing. Those that end something wait for them, for a moment (Capacity.giveWay).
+// The calls of partners that are under way, except those that only end something, which wait a moment for the others (Capacity.giveWay).
 export interface CallsUnderWay {
   readonly count: number;
   // Returns a function that counts the call's end.

@@ -61,7 +61,7 @@ export interface SessionServices extends AsyncDisposable {
   hibernate(partnerId: string, id: string): Promise<void>;
   // Callers report every use of a session here.
   activity: Pick<Activity, "note" | "begin">;
-  // And every call here, except those that end something.
+  // And every call here, except those that only end something.
   calls: CallsUnderWay;
   reconcile: Reconcile;
   pool: Pick<Pool, "fill" | "targets">;
@@ -266,15 +266,9 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         clock.every(TICK_MS, logFailure("runs", delivery.tick)),
         clock.every(LIMITS_MS, logFailure("limits", liveLimits.tick)),
         clock.every(BUSY_SAMPLE_MS, logFailure("idle", busySandboxes.sample)),
-        clock.every(
-          TICK_MS,
-          logFailure("reconcile", () => reconcile.finishSteps()),
-        ),
+        clock.every(TICK_MS, logFailure("reconcile", reconcile.finishSteps)),
         clock.every(RECONCILE_MS, logFailure("reconcile", reconcile.repairDifferences)),
-        clock.every(
-          RECONCILE_MS,
-          logFailure("snapshots", () => tidy.finishAbandoned()),
-        ),
+        clock.every(RECONCILE_MS, logFailure("snapshots", tidy.finishAbandoned)),
         clock.every(TIDY_MS, logFailure("snapshots", tidy.keepUnknown)),
         clock.every(TIDY_MS, logFailure("snapshots", tidy.removeOld)),
         clock.every(TIDY_MS, logFailure("quarantine", quarantine.removeExpired)),
