@@ -7,7 +7,7 @@ import { changedAt, recordBuild } from "./build-record.mjs";
 import { runStep, runSteps, StepError } from "./step.mjs";
 
 const root = join(import.meta.dirname, "..");
-// What npm installed, as scripts/install.mjs records it.
+// A record by scripts/install.mjs of the packages that npm has installed.
 const INSTALLED = "node_modules/.berth-installed";
 
 const NPM_PACKAGE = "scripts/npm-package.ts";
@@ -48,7 +48,7 @@ const PARTS: Record<string, () => Promise<boolean>> = {
     ]),
 };
 
-// What decides whether the parts are current: files and folders, and when they changed last
+// When each file and folder changed last that decides whether the parts are current.
 const changes = new Map<string, number | null>();
 
 await runSteps(async () => {

@@ -17,7 +17,7 @@ export interface FastifyPart {
   key: string;
   // An SQLite database of Berth.
   database: string;
-  // What comes before the id of a sandbox.
+  // The URL of a sandbox without its id.
   sandboxUrl: string;
 }
 

@@ -15,7 +15,7 @@ const TOKEN = "rehearsal";
 const IDLE_WITHIN_MS = 10_000;
 
 // Opens a daemon and calls it as every sandbox is called first, while build.ts makes the snapshot. V8 compiles a function when it is
-// called, so the snapshot gets the code of exactly these functions, which saves a fifth of the processor time of a start and a first
+// called, so the snapshot gets the code of exactly these functions, which saves a third of the processor time of a start and a first
 // command. Everything that this daemon has opened must be closed in the end, and no module may keep anything of it.
 export async function rehearseStart(): Promise<void> {
   await forgetCode();

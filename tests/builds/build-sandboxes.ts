@@ -4,7 +4,7 @@ import { machine, type Missing } from "../support/machine.ts";
 import { busyboxMissing } from "../support/registry/images.ts";
 import type { Berth } from "../support/servers/berth.ts";
 
-// What a machine needs to build images.
+// The needs of a machine that builds images.
 export const buildsMissing: Missing[] = [
   machine.root,
   await machine.oci(),

@@ -47,6 +47,7 @@ export function createSessionLinks({ links, sessionCache, sessions }: SessionLin
     const siblings = waiting.get(sandboxId) ?? new Set();
     waiting.set(sandboxId, siblings.add(stop));
     const onAbort = () => stop.abort(signal?.reason);
+    // Stays for as long as the response is read: the caller's signal also ends its body.
     if (signal?.aborted) onAbort();
     else signal?.addEventListener("abort", onAbort, { once: true });
     const sending = send(stop.signal);

@@ -9,7 +9,7 @@ import { exec } from "../../testing/driver.suite.ts";
 import { nameOf } from "../cluster/names.ts";
 import { deadline, kinds, newSpec, openClusters, podName } from "./clusters.ts";
 
-// What happens to sandboxes when their node, pod or daemon is lost, on the test double.
+// Sandboxes whose node, pod or daemon is lost, on the test double.
 const { start } = openClusters();
 
 describe.each(kinds)("$workload", ({ crds }) => {

@@ -1,7 +1,7 @@
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { InitFailure } from "./pod-process.ts";
 
-// What a node or the scheduler reports about a pod.
+// The reports of a node or the scheduler about a pod.
 export interface PodStatus {
   phase: string;
   podIP?: string;
