@@ -93,13 +93,15 @@ test("responses that are still being sent end after their token or key is revoke
   await gateway.serveDaemon((_request, response) => void response.write("{}\n"));
   const token = { authorization: `Bearer ${gateway.tokens.add({ scopes: ["files", "ports"] })}` };
   const watch = `/sandboxes/${gateway.sandboxId}/files/watch`;
+  let received = 0;
+  const onPart = () => (received += 1);
   const streams = [
-    gateway.send(watch, { headers: token }),
-    gateway.send("/stream", { headers: { ...token, host: hostOf(gateway, 3000) } }),
-    gateway.send(watch, { headers: { "x-api-key": "good" } }),
+    gateway.send(watch, { headers: token, onPart }),
+    gateway.send("/stream", { headers: { ...token, host: hostOf(gateway, 3000) }, onPart }),
+    gateway.send(watch, { headers: { "x-api-key": "good" }, onPart }),
   ];
+  await expect.poll(() => received).toBe(3);
   const open = async () => /berth_gateway_open\{kind="responses"\} (\d+)/.exec(await gateway.registry.metrics())?.[1];
-  await expect.poll(open).toBe("3");
   await gateway.clock.advance(60_000);
   expect(await open()).toBe("3");
   gateway.tokens.revokeAll();

@@ -6,6 +6,8 @@ export interface SendOptions {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
+  // Called for each part of the reply's body.
+  onPart?: (part: Buffer) => void;
 }
 
 export interface Reply {
@@ -17,11 +19,14 @@ export interface Reply {
   complete: boolean;
 }
 
-export function sendTo(port: number, path: string, { method = "GET", headers = {}, body }: SendOptions = {}): Promise<Reply> {
+export function sendTo(port: number, path: string, { method = "GET", headers = {}, body, onPart }: SendOptions = {}): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const request = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false }, (response) => {
     const parts: Buffer[] = [];
-    response.on("data", (part: Buffer) => parts.push(part));
+    response.on("data", (part: Buffer) => {
+      parts.push(part);
+      onPart?.(part);
+    });
     response.on("error", () => {});
     response.on("close", () =>
       resolve({
