@@ -73,7 +73,8 @@ export function ChoiceDialog(props: Props) {
       ref={scrim}
       popover="auto"
       className="scrim"
-      onToggle={(event) => event.newState === "closed" && onClose()}
+      // Before it is hidden: a shortcut that follows Escape at once opens the next dialog.
+      onBeforeToggle={(event) => event.newState === "closed" && onClose()}
       onClick={(event) => event.target === scrim.current && onClose()}
       onMouseDown={(event) => event.target !== input.current && event.preventDefault()}
       // Keeps the focus from the rest of the page, as a modal dialog does.
