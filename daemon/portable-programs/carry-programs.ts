@@ -14,6 +14,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { ignoreDeadlocks } from "./deadlock-detection.ts";
+import { applyEdits, type Edit, hasEdits } from "./edits.ts";
 import { libraryCache, MOUNTED } from "./library-cache.ts";
 import { findLoader, replaceLoader, type NamedLoader } from "./named-loader.ts";
 import { NotPortable } from "./not-portable.ts";
@@ -34,6 +36,8 @@ export interface CarriedPrograms {
 // libraries (ld.so.cache) from our folder. So the copies find our libraries, and the programs that they start find those of the
 // image: there is no variable that they inherit. Each text is replaced in place by one that is not longer, so nothing moves.
 //
+// Node's copy also does not look for deadlocks (deadlock-detection.ts).
+//
 // If this machine's files do not allow it, nothing is copied, and `reason` says why. The images of sandboxes then need what this
 // machine's programs need.
 export function carryPrograms(folder: string, { programs, addons, previous }: CarriedPrograms): { reason?: string } {
@@ -50,7 +54,11 @@ export function carryPrograms(folder: string, { programs, addons, previous }: Ca
     const files = { "lib/ld.so": useOwnFiles(readFileSync(loader)), cache: libraryCache([...libraries.keys()]) };
     for (const [name, path] of libraries) copyFileSync(path, join(folder, "lib", name));
     for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes, { mode: 0o755 });
-    for (const { target, path, named } of wanted) copyProgram({ path, named, target: join(folder, target), kept: join(previous, target) });
+    for (const { target, path, named } of wanted) {
+      const detection = target === "bin/node" ? ignoreDeadlocks(path) : undefined;
+      const edits = [...(named ? [replaceLoader(named, LOADER)] : []), ...(detection ? [detection] : [])];
+      copyProgram({ path, edits, target: join(folder, target), kept: join(previous, target) });
+    }
     return {};
   } catch (error) {
     if (!(error instanceof NotPortable)) throw error;
@@ -67,20 +75,20 @@ function findReplaceable(program: string): NamedLoader | undefined {
 
 interface ProgramCopy {
   path: string;
-  named: NamedLoader | undefined;
+  edits: Edit[];
   target: string;
   // The copy of the last build. It may not exist.
   kept: string;
 }
 
 // A copy has the time of its original, so that the next build can see whether it is current. These programs are large.
-function copyProgram({ path, named, target, kept }: ProgramCopy): void {
+function copyProgram({ path, edits, target, kept }: ProgramCopy): void {
   const { size, atime, mtime } = statSync(path);
   const last = statSync(kept, { throwIfNoEntry: false });
-  if (last?.size === size && sameSecond(last.mtime, mtime) && findLoader(kept)?.path === (named && LOADER)) return linkSync(kept, target);
+  if (last?.size === size && sameSecond(last.mtime, mtime) && hasEdits(kept, edits)) return linkSync(kept, target);
   copyFileSync(path, target, constants.COPYFILE_FICLONE);
   chmodSync(target, 0o755);
-  if (named) replaceLoader(target, named, LOADER);
+  applyEdits(target, edits);
   utimesSync(target, atime, mtime);
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, writeSync } from "node:fs";
+import { type Edit, readBytes } from "./edits.ts";
 import { NotPortable } from "./not-portable.ts";
 
 const PT_INTERP = 3;
@@ -14,32 +14,19 @@ export interface NamedLoader {
 // The loader that a program names; undefined for a static one. Reads the program headers of a 64-bit little-endian ELF file, the format
 // of both architectures that we know.
 export function findLoader(path: string): NamedLoader | undefined {
-  const file = openSync(path, "r");
-  try {
-    const headers = Buffer.alloc(HEADERS_BYTES);
-    readSync(file, headers, 0, HEADERS_BYTES, 0);
-    if (headers.toString("latin1", 0, 6) !== "\x7fELF\x02\x01") throw new NotPortable(`${path} is not a 64-bit program`);
-    const table = Number(headers.readBigUInt64LE(32));
-    const [entrySize, count] = [headers.readUInt16LE(54), headers.readUInt16LE(56)];
-    for (let entry = table; entry < table + entrySize * count; entry += entrySize) {
-      if (headers.readUInt32LE(entry) !== PT_INTERP) continue;
-      const [offset, size] = [Number(headers.readBigUInt64LE(entry + 8)), Number(headers.readBigUInt64LE(entry + 32))];
-      const name = Buffer.alloc(size);
-      readSync(file, name, 0, size, offset);
-      return { path: name.toString("latin1").replace(/\0.*$/s, ""), offset, size };
-    }
-    return undefined;
-  } finally {
-    closeSync(file);
+  const headers = readBytes(path, 0, HEADERS_BYTES);
+  if (headers.toString("latin1", 0, 6) !== "\x7fELF\x02\x01") throw new NotPortable(`${path} is not a 64-bit program`);
+  const table = Number(headers.readBigUInt64LE(32));
+  const [entrySize, count] = [headers.readUInt16LE(54), headers.readUInt16LE(56)];
+  for (let entry = table; entry < table + entrySize * count; entry += entrySize) {
+    if (headers.readUInt32LE(entry) !== PT_INTERP) continue;
+    const [offset, size] = [Number(headers.readBigUInt64LE(entry + 8)), Number(headers.readBigUInt64LE(entry + 32))];
+    return { path: readBytes(path, offset, size).toString("latin1").replace(/\0.*$/s, ""), offset, size };
   }
+  return undefined;
 }
 
-// Writes another path in the place of the loader's. It is shorter than `size`.
-export function replaceLoader(program: string, { offset, size }: NamedLoader, loader: string): void {
-  const file = openSync(program, "r+");
-  try {
-    writeSync(file, Buffer.concat([Buffer.from(loader)], size), 0, size, offset);
-  } finally {
-    closeSync(file);
-  }
+// Another path in the place of the loader's. It is shorter than `size`.
+export function replaceLoader({ offset, size }: NamedLoader, loader: string): Edit {
+  return { offset, bytes: Buffer.concat([Buffer.from(loader)], size) };
 }
