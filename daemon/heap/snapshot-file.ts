@@ -1,6 +1,20 @@
 // A start-up snapshot, as Node 24 writes it (src/node_snapshotable.cc): a head, V8's snapshot with its size in front, what Node knows
 // of the process, and the compiled code of all modules of Node, whether they are used or not. That code stays in memory.
 
+// Modules that every daemon loads at its start, because V8's snapshot cannot have them (lazy-http.cjs). The code in the Node program is
+// for other flags of V8, so without this one Node compiles them, which takes 7 ms.
+export const LOADED_LATER = [
+  "internal/http",
+  "internal/freelist",
+  "_http_agent",
+  "_http_client",
+  "_http_common",
+  "_http_incoming",
+  "_http_outgoing",
+  "_http_server",
+  "http",
+];
+
 // The size of V8's snapshot.
 const SIZE_BYTES = 4;
 // V8's snapshot names V8's version after four numbers.
@@ -13,14 +27,32 @@ const MAX_NAME = 200;
 // glibc puts two numbers before a piece of memory as large as this one, which begins with a page.
 export const CHUNK_HEAD_BYTES = 16;
 
-// Returns the snapshot without the code of Node's modules, and V8's part of it as it lies in the memory of a process (share-heap.ts).
+// Returns the snapshot with the code of no other modules of Node, and V8's part of it as it lies in the memory of a process
+// (share-heap.ts).
 export function splitSnapshot(file: Buffer): { snapshot: Buffer; heap: Buffer } {
   const begin = file.indexOf(process.versions.v8) - BEFORE_VERSION;
   const size = begin < SIZE_BYTES ? 0 : file.readInt32LE(begin - SIZE_BYTES);
   const end = begin + size;
   if (size <= 0 || end >= file.length) throw new Error("This version of Node writes snapshots in another format");
   const heap = Buffer.concat([Buffer.alloc(CHUNK_HEAD_BYTES), file.subarray(begin, end)]);
-  return { heap, snapshot: Buffer.concat([file.subarray(0, findModules(file, end)), Buffer.alloc(COUNT_BYTES)]) };
+  const modules = findModules(file, end);
+  const kept = [...readModules(file, modules)].filter(({ name }) => LOADED_LATER.includes(name));
+  if (kept.length !== LOADED_LATER.length) throw new Error("This version of Node has other modules for HTTP");
+  const count = Buffer.alloc(COUNT_BYTES);
+  count.writeUInt32LE(kept.length);
+  return { heap, snapshot: Buffer.concat([file.subarray(0, modules), count, ...kept.map(({ bytes }) => bytes)]) };
+}
+
+// The code of each module, with its name in front.
+function* readModules(file: Buffer, from: number): Generator<{ name: string; bytes: Buffer }> {
+  let offset = from + COUNT_BYTES;
+  while (offset < file.length) {
+    const nameAt = offset + COUNT_BYTES;
+    const codeAt = nameAt + readCount(file, offset);
+    const end = codeAt + COUNT_BYTES + readCount(file, codeAt);
+    yield { name: file.toString("latin1", nameAt, codeAt), bytes: file.subarray(offset, end) };
+    offset = end;
+  }
 }
 
 // Where the vector of modules begins, which is the last part of the file.
