@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { currentWork, markWork } from "../event-loop/loop-work.ts";
-import { createConnectionBoundary } from "./connection-boundary.ts";
+import { coverableClass, createConnectionBoundary } from "./connection-boundary.ts";
 import { silentLog, type Log } from "../log.ts";
 
 function openBoundary() {
@@ -96,4 +96,21 @@ test("work that a connection's bytes cause has the connection's name until a han
   markWork({ name: "something else" });
   boundary.run(() => names.push(currentWork().name));
   expect(names.at(-1)).toBe("test connection");
+});
+
+test("a stream of a coverable class is covered like any other, without methods of its own", async () => {
+  const { boundary, lines } = openBoundary();
+  const Coverable = coverableClass(PassThrough);
+  const [covered, uncovered] = [new Coverable(), new Coverable()];
+  const fail = () => {
+    throw new Error("in a listener");
+  };
+  boundary.cover(covered);
+  for (const stream of [covered, uncovered]) stream.on("custom", fail);
+  expect(Object.keys(covered)).toEqual(Object.keys(uncovered));
+  const closed = once(covered, "close");
+  covered.emit("custom");
+  await closed;
+  expect(lines).toHaveLength(1);
+  expect(() => uncovered.emit("custom")).toThrow("in a listener");
 });

@@ -47,8 +47,10 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
     // A stream of two boundaries fails in the first one.
     const first = covered[COVER];
     covered[COVER] = first ? { ...first, closed: () => [first, cover].forEach(({ closed }) => closed(stream)) } : cover;
-    if (!first) covered[UNCOVERED_EMIT] = stream.emit;
-    stream.emit = emitCovered;
+    if (stream.emit !== emitCovered) {
+      covered[UNCOVERED_EMIT] = stream.emit;
+      stream.emit = emitCovered;
+    }
     if (failed) stream.destroy();
   }
 
@@ -87,10 +89,19 @@ interface CoveredStream extends CoverableStream {
   [UNCOVERED_EMIT]: (event: string | symbol, ...values: unknown[]) => boolean;
 }
 
+// A subclass for streams of which there are many, such as requests. To cover one of them sets a single property; to replace its `emit` as
+// well would cost more than the rest of the boundary.
+export function coverableClass<Base extends new (...args: never[]) => CoverableStream>(base: Base): Base {
+  const Coverable = class extends (base as unknown as new (...args: unknown[]) => CoverableStream) {};
+  Object.assign(Coverable.prototype, { emit: emitCovered, [COVER]: undefined, [UNCOVERED_EMIT]: base.prototype.emit });
+  return Coverable as unknown as Base;
+}
+
 // One function for all streams: two new ones for every request would cost more than the rest of the boundary.
 function emitCovered(this: EventEmitter, event: string | symbol, ...values: unknown[]): boolean {
   const stream = this as CoveredStream;
-  const cover = stream[COVER]!;
+  const cover = stream[COVER];
+  if (!cover) return stream[UNCOVERED_EMIT](event, ...values);
   if (event === "close") cover.closed(stream);
   // The peer disconnected while no handler listened. This is normal and not logged.
   if (event === "error" && stream.listenerCount("error") === 0) {

@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, IncomingMessage, ServerResponse, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "@berth/contract";
 import { endSocketWithReply, toErrorReply } from "../../error-reply.ts";
-import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
+import { coverableClass, createConnectionBoundaries } from "../../faults/connection-boundary.ts";
 import type { Log } from "../../log.ts";
 import { plainTracer, type Tracer } from "../../tracing/tracer.ts";
 import { handleInSequence } from "./pipelining.ts";
@@ -25,6 +25,7 @@ export interface ListenerOptions {
 }
 
 const BODY_TIMEOUT_MS = 60_000;
+const MESSAGES = { IncomingMessage: coverableClass(IncomingMessage), ServerResponse: coverableClass(ServerResponse) };
 
 // The HTTP server below Fastify and the gateway. It handles connections until there is a request to route, and replies
 // with JSON even to bytes that are not HTTP.
@@ -64,6 +65,7 @@ export function createListener(
   };
   const server = createServer(
     {
+      ...MESSAGES,
       // Requests to the API have their own body timeout; uploads through a mount may take as long as they need.
       requestTimeout: 0,
       headersTimeout: 20_000,
