@@ -8,6 +8,8 @@ export interface Log {
   warn(event: string, fields?: object): void;
   error(event: string, fields?: object): void;
   child(fields: object): Log;
+  // Whether lines of this level are written. If not, frequent lines need not be composed.
+  writes(level: "debug" | "info"): boolean;
 }
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
@@ -30,7 +32,7 @@ export interface Output extends DestinationStream {
   onRecovery?: (lines: number) => void;
 }
 
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog, writes: () => false };
 
 function wrap(logger: pino.Logger, flush: () => void): Log {
   const write = (level: "debug" | "info" | "warn" | "error") =>
@@ -45,6 +47,7 @@ function wrap(logger: pino.Logger, flush: () => void): Log {
     warn: writeNow("warn"),
     error: writeNow("error"),
     child: (fields) => wrap(logger.child(mask(fields)), flush),
+    writes: (level) => logger.isLevelEnabled(level),
   };
 }
 

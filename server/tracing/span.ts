@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { newSpanId, type TraceContext } from "./trace-context.ts";
+import { newSpanId, newTraceId, type TraceContext } from "./trace-context.ts";
 
 // A piece of work within a trace. If spans are not exported, it is only the context that logs and the next part receive: `child`
 // returns the span itself and `end` does nothing.
@@ -32,11 +32,35 @@ export interface SpanRecord extends SpanResult {
   endMs: number;
 }
 
-const ignore = () => {};
+// Exports nothing. Ids that are not given are made when a log line or a daemon needs them.
+export const plainSpan = ({ traceId, spanId, isSampled }: Partial<TraceContext>): Span => new PlainSpan(traceId, spanId, isSampled);
 
-export function plainSpan({ traceId, spanId, isSampled }: TraceContext): Span {
-  const span: Span = { traceId, spanId, isSampled, isRecorded: false, child: () => span, end: ignore };
-  return span;
+// A class, because every request has one: its getters and methods cost a request nothing.
+class PlainSpan implements Span {
+  readonly isRecorded = false;
+  readonly isSampled: boolean;
+  #traceId: string | undefined;
+  #spanId: string | undefined;
+
+  constructor(traceId: string | undefined, spanId: string | undefined, isSampled = false) {
+    this.#traceId = traceId;
+    this.#spanId = spanId;
+    this.isSampled = isSampled;
+  }
+
+  get traceId(): string {
+    return (this.#traceId ??= newTraceId());
+  }
+
+  get spanId(): string {
+    return (this.#spanId ??= newSpanId());
+  }
+
+  child(): Span {
+    return this;
+  }
+
+  end(): void {}
 }
 
 export interface NewSpan {

@@ -1,5 +1,8 @@
+import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { createSampler } from "./sampler.ts";
+import { plainSpan, spanOf } from "./span.ts";
+import { plainTracer } from "./tracer.ts";
 import { formatTraceparent, newSpanId, newTraceId, parseTraceparent } from "./trace-context.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -34,6 +37,17 @@ test("new ids are valid and differ, also when the supply of random bytes is rene
   const ids = Array.from({ length: 1000 }, () => `00-${newTraceId()}-${newSpanId()}-00`);
   expect(ids.filter((id) => parseTraceparent(id) === null)).toEqual([]);
   expect(new Set(ids.flatMap((id) => id.split("-").slice(1, 3))).size).toBe(2000);
+});
+
+test("a span that is not exported makes its ids once, and continues the caller's trace", () => {
+  const [span, other] = [plainSpan({}), plainSpan({})];
+  expect(parseTraceparent(formatTraceparent(span))).toEqual({ traceId: span.traceId, spanId: span.spanId, isSampled: false });
+  expect([span.traceId, span.spanId]).not.toEqual([other.traceId, other.spanId]);
+  const request = { headers: { traceparent: `00-${TRACE}-${SPAN}-01` } } as unknown as IncomingMessage;
+  plainTracer.receive(request);
+  const received = spanOf(request)!.child("daemon GET");
+  expect([received.traceId, received.isSampled]).toEqual([TRACE, true]);
+  expect(received.spanId).not.toBe(SPAN);
 });
 
 test("samplers follow the caller or decide by the trace id", () => {

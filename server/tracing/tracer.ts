@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Sample } from "./sampler.ts";
 import { plainSpan, recordedSpan, setSpan, type Span, type SpanKind, type SpanRecord } from "./span.ts";
-import { newSpanId, newTraceId, parseTraceparent } from "./trace-context.ts";
+import { newTraceId, parseTraceparent } from "./trace-context.ts";
 
 export interface Tracer {
   // Gives an incoming request its span, which continues the trace of the caller or starts a new one. `spanOf` finds it later.
@@ -24,7 +24,7 @@ export function createTracer({ sample, add }: TracerDeps): Tracer {
       const traceId = parent?.traceId ?? newTraceId();
       const isSampled = sample(traceId, parent);
       const named = { traceId, parentSpanId: parent?.spanId ?? null, name: request.method ?? "request", kind: "server" as const };
-      setSpan(request, isSampled ? recordedSpan(named, add) : plainSpan({ traceId, spanId: newSpanId(), isSampled }));
+      setSpan(request, isSampled ? recordedSpan(named, add) : plainSpan({ traceId, isSampled }));
     },
     start(name, kind) {
       const traceId = newTraceId();
@@ -38,7 +38,7 @@ export function createTracer({ sample, add }: TracerDeps): Tracer {
 export const plainTracer: Tracer = {
   receive(request) {
     const parent = parseTraceparent(request.headers.traceparent);
-    setSpan(request, plainSpan({ traceId: parent?.traceId ?? newTraceId(), spanId: newSpanId(), isSampled: parent?.isSampled ?? false }));
+    setSpan(request, parent ? plainSpan({ traceId: parent.traceId, isSampled: parent.isSampled }) : plainSpan({}));
   },
   start: () => undefined,
 };

@@ -13,7 +13,8 @@ export function logResponse(log: Log, area: string | undefined, request: Incomin
   const { path } = splitUrl(request);
   const level = area === "preview" || path.startsWith("/workspace/assets/") ? "debug" : "info";
   const span = area === "preview" ? undefined : spanOf(request);
-  response.once("close", () => {
+  if (!log.writes(level) && !span?.isRecorded) return;
+  response.on("close", () => {
     log[level]("gateway.request", {
       requestId: response.getHeader("x-request-id"),
       area,

@@ -5,8 +5,10 @@ import { spanOf, type Span } from "../../tracing/span.ts";
 // Logs one line per request and ends its span, with the route's pattern instead of the URL, because URLs contain ids and signatures. Successful
 // probes are logged at debug level: three servers on Kubernetes would write a hundred such lines a minute.
 export function logRequests(app: FastifyInstance, log: Log): void {
+  const isWritten = log.writes("info");
   app.addHook("onResponse", (request, reply, done) => {
     const span = spanOf(request.raw);
+    if (!isWritten && !span?.isRecorded) return done();
     const { config, url } = request.routeOptions;
     const level = config.probe && reply.statusCode < 400 ? "debug" : "info";
     log[level]("http.request", {
