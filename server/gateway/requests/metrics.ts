@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
+import { countByLabels } from "../../metrics-by-labels.ts";
 
 export interface GatewayMetrics {
   countResponse(area: string, status: number): void;
@@ -23,5 +24,5 @@ export function createGatewayMetrics(
     labelNames: ["area", "status"],
     registers: [registry],
   });
-  return { countResponse: (area, status) => requests.inc({ area, status }) };
+  return { countResponse: countByLabels(requests, (area: string, status: number) => ({ area, status })) };
 }

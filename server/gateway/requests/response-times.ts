@@ -1,6 +1,7 @@
 import { Histogram, type Registry } from "prom-client";
 import { SANDBOX_ROUTES } from "@berth/contract/routes/sandbox/sandbox-routes.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
+import { observeByLabels } from "../../metrics-by-labels.ts";
 
 type Requests = Pick<DaemonLinks, "request">;
 
@@ -14,10 +15,11 @@ export function measureResponses<Links extends Requests>(registry: Registry, lin
     registers: [registry],
   });
 
+  const observeSeconds = observeByLabels(duration, (operation: string, outcome: string) => ({ operation, outcome }));
+
   const request: Requests["request"] = async (sandboxId, linkRequest) => {
     const startedMs = performance.now();
-    const observe = (outcome: string) =>
-      duration.observe({ operation: operationOf(linkRequest.path), outcome }, (performance.now() - startedMs) / 1000);
+    const observe = (outcome: string) => observeSeconds((performance.now() - startedMs) / 1000, operationOf(linkRequest.path), outcome);
     try {
       const response = await links.request(sandboxId, linkRequest);
       observe(response.status < 400 ? "ok" : response.status < 500 ? "refused" : "failed");

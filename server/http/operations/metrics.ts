@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Counter, Histogram, type Registry } from "prom-client";
 import { AppError } from "@berth/contract";
+import { observeByLabels } from "../../metrics-by-labels.ts";
 import { isLoopbackUrl } from "../../network/loopback.ts";
 import { isLoopbackCaller } from "../requests/local-caller.ts";
 
@@ -23,6 +24,7 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseU
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   });
+  const observe = observeByLabels(duration, (method: string, route: string, status: number) => ({ method, route, status }));
   const errors = new Counter({
     name: "berth_http_errors_total",
     help: "Replies of the API with an error, by its code",
@@ -31,7 +33,7 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseU
   });
   app.addHook("onResponse", (request, reply, done) => {
     const route = request.is404 ? "none" : (request.routeOptions.url ?? "none");
-    duration.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+    observe(reply.elapsedTime / 1000, request.method, route, reply.statusCode);
     if (reply.statusCode >= 400) errors.inc({ code: String(reply.getHeader("x-error-code") ?? "none") });
     done();
   });
