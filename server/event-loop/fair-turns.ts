@@ -47,46 +47,47 @@ export function createFairTurns({
   // The latest start. Its cost includes its microtasks, so it is known when something else starts.
   let latest: { holder: string; startCpuMs: number | null } | null = null;
 
-  function start(holder: string, work: () => void): void {
+  function start(holder: string, work: () => void, now: number): void {
     // The kernel's clock costs more than the rest of a turn, and nothing is counted while there is one holder.
-    latest = { holder, startCpuMs: recent.hasOthers(holder, firstStartMs ?? nowMs()) ? cpuMs() : null };
+    latest = { holder, startCpuMs: recent.hasOthers(holder, firstStartMs ?? now) ? cpuMs() : null };
     work();
   }
 
-  function countLatest(): void {
+  // The clock is read once for each turn, because reading it costs as much as the rest of these functions.
+  function countLatest(now: number): void {
     if (!latest) return;
     const { holder, startCpuMs } = latest;
-    const bucket = bucketOf(holder, SHARE);
+    const bucket = bucketOf(holder, SHARE, now);
     if (recent.note(holder, bucket.filledAtMs) && startCpuMs !== null) bucket.tokens -= cpuMs() - startCpuMs;
     latest = null;
   }
 
-  function mayStart(): boolean {
-    const now = nowMs();
+  function mayStart(now: number): boolean {
     firstStartMs ??= now;
     return now - firstStartMs < ROUND_MS;
   }
 
   function startNext(): void {
-    countLatest();
-    const holder = waiting.holders().find(isReady);
-    const work = holder !== undefined && mayStart() ? waiting.next(holder) : undefined;
-    if (holder !== undefined && work) start(holder, work);
+    const now = nowMs();
+    countLatest(now);
+    const holder = waiting.holders().find((one) => isReady(one, now));
+    const work = holder !== undefined && mayStart(now) ? waiting.next(holder) : undefined;
+    if (holder !== undefined && work) start(holder, work, now);
   }
 
-  const restMs = (holder: string) => fillTimeMs(-bucketOf(holder, SHARE).tokens, SHARE);
-  const isReady = (holder: string) => restMs(holder) <= 0;
-  const isAnyReady = () => waiting.holders().some(isReady);
+  const restMs = (holder: string, now: number) => fillTimeMs(-bucketOf(holder, SHARE, now).tokens, SHARE);
+  const isReady = (holder: string, now: number) => restMs(holder, now) <= 0;
+  const isAnyReady = (now: number) => !waiting.isEmpty() && waiting.holders().some((holder) => isReady(holder, now));
 
   // Continues when the first of the resting holders may start again.
-  function planWake(): void {
+  function planWake(now: number): void {
     if (isWakePlanned) return;
     isWakePlanned = true;
     const wake = () => {
       isWakePlanned = false;
       planEnd();
     };
-    later(wake, Math.ceil(Math.min(...waiting.holders().map(restMs))));
+    later(wake, Math.ceil(Math.min(...waiting.holders().map((holder) => restMs(holder, now)))));
   }
 
   function planEnd(): void {
@@ -96,21 +97,23 @@ export function createFairTurns({
   }
 
   function endRound(): void {
-    countLatest();
+    const now = nowMs();
+    countLatest(now);
     isEndPlanned = false;
     firstStartMs = null;
-    if (waiting.holders().length === 0) return;
-    if (!isAnyReady()) return planWake();
+    if (waiting.isEmpty()) return;
+    if (!isAnyReady(now)) return planWake(now);
     for (let i = 0; i < STARTS_PER_ROUND; i++) nextRound(startNext);
     planEnd();
   }
 
   return {
     enter(holder, work) {
-      countLatest();
+      const now = nowMs();
+      countLatest(now);
       planEnd();
-      if (isReady(holder) && !isAnyReady() && mayStart()) {
-        start(holder, work);
+      if (isReady(holder, now) && !isAnyReady(now) && mayStart(now)) {
+        start(holder, work, now);
         return true;
       }
       if (waiting.countOf(holder) >= maxWaitingPerHolder) return false;

@@ -5,6 +5,7 @@ export interface FairQueue<Holder, Item> {
   next(holder: Holder): Item | undefined;
   remove(holder: Holder, item: Item): void;
   countOf(holder: Holder): number;
+  isEmpty(): boolean;
   // The holders that wait, in the order of their turns.
   holders(): Holder[];
 }
@@ -31,6 +32,7 @@ export function createFairQueue<Holder, Item>(): FairQueue<Holder, Item> {
       else waiting.set(holder, left);
     },
     countOf: (holder) => waiting.get(holder)?.length ?? 0,
+    isEmpty: () => waiting.size === 0,
     holders: () => [...waiting.keys()],
   };
 }

@@ -17,8 +17,8 @@ export function createTokenBucket(size: BucketSize, nowMs: () => number): () => 
   return () => fill(bucket, size, nowMs());
 }
 
-// A bucket for each holder, filled up to now.
-export function createTokenBuckets<Holder>(nowMs: () => number): (holder: Holder, size: BucketSize) => TokenBucket {
+// A bucket for each holder, filled up to now, which a caller that knows the time may name.
+export function createTokenBuckets<Holder>(nowMs: () => number): (holder: Holder, size: BucketSize, now?: number) => TokenBucket {
   const buckets = new Map<Holder, TokenBucket & { size: BucketSize }>();
   let sweepAtSize = SWEEP_AT_SIZE;
 
@@ -28,8 +28,7 @@ export function createTokenBuckets<Holder>(nowMs: () => number): (holder: Holder
     sweepAtSize = Math.max(SWEEP_AT_SIZE, 2 * buckets.size);
   }
 
-  return (holder, size) => {
-    const now = nowMs();
+  return (holder, size, now = nowMs()) => {
     const known = buckets.get(holder);
     if (known) {
       known.size = size;
