@@ -7,8 +7,9 @@ import { listServers, purgeServers, recordServer } from "../store/servers.ts";
 // The base URLs of the servers on one database. The sandboxes of a machine are reached only through the server there, so the
 // URLs of a session lead to that server.
 export interface ServerDirectory extends AsyncDisposable {
-  // Resolves when `baseUrlOf` can answer for all these sessions. Reads the database only for a machine that is new to this server.
-  learn(sessions: readonly Located[]): Promise<void>;
+  // Resolves when `baseUrlOf` can answer for all these sessions. Reads the database only for a machine that is new to this server, and
+  // otherwise returns no promise.
+  learn(sessions: readonly Located[]): Promise<void> | undefined;
   // The base URL of the server that holds the session; this server's, if the session is here, on no machine or on an unknown one.
   baseUrlOf(session: Located): string;
   // The error for a call that only the server on the session's machine can handle. It names that server.
@@ -53,11 +54,11 @@ export async function openServerDirectory(deps: ServerDirectoryDeps): Promise<Se
 
   const isUnknown = (other: string | null): other is string => other !== null && other !== host && !known.has(other) && !missing.has(other);
 
-  const learn: ServerDirectory["learn"] = async (sessions) => {
-    if (!sessions.some((session) => isUnknown(session.host))) return;
+  async function ask(sessions: readonly Located[]): Promise<void> {
     await reload();
     for (const session of sessions) if (isUnknown(session.host)) missing.add(session.host);
-  };
+  }
+  const learn: ServerDirectory["learn"] = (sessions) => (sessions.some(({ host: other }) => isUnknown(other)) ? ask(sessions) : undefined);
 
   const baseUrlOf: ServerDirectory["baseUrlOf"] = (session) =>
     session.host === null || session.host === host ? baseUrl : (known.get(session.host) ?? baseUrl);

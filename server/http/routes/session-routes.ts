@@ -89,7 +89,8 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     reply.header("etag", etag).header("cache-control", "private, no-cache");
     if (matchesEtag(request.headers["if-none-match"], etag)) return reply.code(304).send();
     reply.type("application/json; charset=utf-8");
-    await servers.learn([session]);
+    const learning = servers.learn([session]);
+    if (learning) await learning;
     const baseUrl = baseUrlOf(session);
     return format === "brief" ? textOf(baseUrl, session) : JSON.stringify(formatSession(baseUrl, session, format));
   });
