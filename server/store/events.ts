@@ -1,5 +1,6 @@
 import { newId, type EventType } from "@berth/contract";
-import type { Selectable } from "kysely";
+import type { Insertable, Selectable } from "kysely";
+import { prepare } from "./engines/prepared.ts";
 import { batchSizes, PAGE_BYTES } from "./page-budget.ts";
 import type { Db, EventsTable } from "./schema.ts";
 
@@ -28,19 +29,22 @@ export interface StoredEvent {
 
 // Should be the last statement of a transaction: on PostgreSQL it locks the partner until the commit.
 export async function appendEvent(tx: Db, event: NewEvent): Promise<void> {
-  await tx
-    .insertInto("events")
-    .values({
-      id: event.id ?? newId("evt", event.at),
-      partner_id: event.partnerId,
-      session_id: event.sessionId,
-      type: event.type,
-      at: event.at,
-      data: JSON.stringify(event.data),
-    })
-    .onConflict((conflict) => conflict.column("id").doNothing())
-    .execute();
+  await append(tx, {
+    id: event.id ?? newId("evt", event.at),
+    partner_id: event.partnerId,
+    session_id: event.sessionId,
+    type: event.type,
+    at: event.at,
+    data: JSON.stringify(event.data),
+  });
 }
+
+const append = prepare((tx, row: Insertable<EventsTable>) =>
+  tx
+    .insertInto("events")
+    .values(row)
+    .onConflict((conflict) => conflict.column("id").doNothing()),
+);
 
 // One page for a partner. It may hold fewer than `limit` events although there are more; only an empty page is the last.
 export async function eventPage(db: Db, partnerId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { MINUTE, SECOND } from "../../clock.ts";
-import { claimDueLane, dueEndpoints, type DueEndpoint, type LaneRow } from "../../store/webhooks/lanes.ts";
+import { claimDueLane, findDueEndpoints, type DueEndpoint, type LaneRow } from "../../store/webhooks/lanes.ts";
 import { createFanOut } from "./fan-out.ts";
 import { createLaneSlots } from "./delivery/lane-slots.ts";
 import { createLaneRunner, LEASE_MS, type LaneRunnerDeps } from "./delivery/lane.ts";
@@ -59,7 +59,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   // Starts one due lane of every partner, then a second one, and so on. The partner with the fewest lanes comes first.
   async function startLanes(): Promise<void> {
     isFull = false;
-    const due = Map.groupBy(await dueEndpoints(store.db, clock.now()).execute(), ({ partner_id }) => partner_id);
+    const due = Map.groupBy(await findDueEndpoints(store.db, { nowMs: clock.now() }), ({ partner_id }) => partner_id);
     let partners = [...due.entries()].map(([id, endpoints]) => ({ id, endpoints }));
     while (partners.length > 0) {
       partners = partners.toSorted((a, b) => slots.ofPartner(a.id) - slots.ofPartner(b.id));

@@ -7,7 +7,7 @@ const workOfQuery = new WeakMap<CompiledQuery["queryId"], LoopWork>();
 // arrives.
 export const queryWorkPlugin: KyselyPlugin = {
   transformQuery({ node, queryId }) {
-    workOfQuery.set(queryId, currentWork());
+    attributeQuery(queryId);
     return node;
   },
   async transformResult({ result, queryId }) {
@@ -15,6 +15,11 @@ export const queryWorkPlugin: KyselyPlugin = {
     return result;
   },
 };
+
+// A query that is not compiled again does not pass the plugin.
+export function attributeQuery(queryId: CompiledQuery["queryId"]): void {
+  workOfQuery.set(queryId, currentWork());
+}
 
 // SQLite runs on our thread, possibly after other queries: from here on, time counts for this query's caller.
 export function resumeQueryWork({ queryId }: Pick<CompiledQuery, "queryId">): void {

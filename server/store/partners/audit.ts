@@ -1,4 +1,6 @@
-import type { Db } from "../schema.ts";
+import type { Insertable } from "kysely";
+import { prepare } from "../engines/prepared.ts";
+import type { AuditTable, Db } from "../schema.ts";
 
 // The audit log: who did what to which object, and from where. Rows are appended in the transaction of the change and never
 // updated.
@@ -30,8 +32,10 @@ export interface AuditFilter {
 
 export async function appendAudit(tx: Db, entry: AuditEntry, nowMs: number): Promise<void> {
   const { partnerId, actor, action, target, ip, requestId } = entry;
-  await tx.insertInto("audit").values({ at: nowMs, partner_id: partnerId, actor, action, target, ip, request_id: requestId }).execute();
+  await append(tx, { at: nowMs, partner_id: partnerId, actor, action, target, ip, request_id: requestId });
 }
+
+const append = prepare((tx, row: Insertable<AuditTable>) => tx.insertInto("audit").values(row));
 
 // Newest first.
 export async function listAudit(db: Db, { partnerId, target, beforeSeq, limit }: AuditFilter): Promise<StoredAuditEntry[]> {

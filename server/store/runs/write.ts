@@ -1,6 +1,7 @@
 import type { RunId, SessionId } from "@berth/contract";
 import type { StartRun } from "@berth/contract/daemon/runs.ts";
 import type { Engine } from "../engines/engine.ts";
+import { prepare } from "../engines/prepared.ts";
 import type { Db } from "../schema.ts";
 import { parseSession } from "../sessions/parse-session.ts";
 import type { Session } from "../sessions/session.ts";
@@ -120,10 +121,13 @@ const columnsOf = ({ status, summary, details, startedAtMs, endedAtMs }: Omit<Ru
 
 // `undelivered`: only those of which the daemon does not know.
 export async function unfinishedRuns(tx: Db, sessionId: string, which: "all" | "undelivered"): Promise<StoredRun[]> {
-  let select = tx.selectFrom("runs").selectAll().where("session_id", "=", sessionId).where("ended_at", "is", null);
-  if (which === "undelivered") select = select.where("pending", "is not", null);
-  return (await select.orderBy("created_at").orderBy("id").execute()).map(parseRun);
+  return (await unfinished(tx, { sessionId, isUndelivered: which === "undelivered" })).map(parseRun);
 }
+
+const unfinished = prepare((tx, { sessionId, isUndelivered }: { sessionId: string; isUndelivered: boolean }) => {
+  const select = tx.selectFrom("runs").selectAll().where("session_id", "=", sessionId).where("ended_at", "is", null);
+  return (isUndelivered ? select.where("pending", "is not", null) : select).orderBy("created_at").orderBy("id");
+});
 
 // The daemon knows it. False: something else is pending now.
 export async function clearPending(db: Db, id: RunId, pending: Pending): Promise<boolean> {

@@ -1,27 +1,25 @@
 import type { SandboxId, SessionId } from "@berth/contract";
-import { prepareFirst } from "../engines/prepared.ts";
+import { prepare, prepareFirst } from "../engines/prepared.ts";
 import type { Store } from "../open.ts";
 import type { Db } from "../schema.ts";
 import { parseSession, parseSessions, type MalformedRow } from "./parse-session.ts";
 import type { Site, Session, SessionState } from "./session.ts";
 
 export async function findSession(db: Db, id: string): Promise<Session | null> {
-  const row = await db
-    .selectFrom("sessions")
-    .selectAll()
-    .where("id", "=", id as SessionId)
-    .executeTakeFirst();
+  const [row] = await sessionById(db, { id: id as SessionId });
   return row ? parseSession(row) : null;
 }
 
+const sessionById = prepare((db, { id }: { id: SessionId }) => db.selectFrom("sessions").selectAll().where("id", "=", id));
+
 export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<Session | null> {
-  const row = await db
-    .selectFrom("sessions")
-    .selectAll()
-    .where("sandbox_id", "=", sandboxId as SandboxId)
-    .executeTakeFirst();
+  const [row] = await sessionBySandbox(db, { sandboxId: sandboxId as SandboxId });
   return row ? parseSession(row) : null;
 }
+
+const sessionBySandbox = prepare((db, { sandboxId }: { sandboxId: SandboxId }) =>
+  db.selectFrom("sessions").selectAll().where("sandbox_id", "=", sandboxId),
+);
 
 // The encrypted token and the site of a sandbox, which a connection to its daemon needs.
 export interface SandboxAccess {

@@ -1,7 +1,8 @@
-import { sql, type Insertable, type UpdateObject } from "kysely";
+import { sql, type Insertable, type Updateable } from "kysely";
 import type { EgressPolicy, Resources, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
 import type { Engine } from "../open.ts";
-import type { Db, SessionsTable, Tables } from "../schema.ts";
+import { prepare } from "../engines/prepared.ts";
+import type { Db, SessionsTable } from "../schema.ts";
 import { idleColumns } from "./idle.ts";
 import { warmSessions, type PoolKey } from "./read.ts";
 import { FIRST_GENERATION, parseSession } from "./parse-session.ts";
@@ -104,8 +105,15 @@ export async function insertSession(db: Db, { owner, site, lease, nowMs, ...sess
     updated_at: nowMs,
     ...(owner && ownerColumns(owner)),
   };
-  return parseSession(await db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow());
+  return insertRow(db, row);
 }
+
+async function insertRow(db: Db, row: Insertable<SessionsTable>): Promise<Session> {
+  const [inserted] = await insert(db, row);
+  return parseSession(inserted!);
+}
+
+const insert = prepare((db, row: Insertable<SessionsTable>) => db.insertInto("sessions").values(row).returningAll());
 
 export interface RecoveredSession extends Omit<NewSession, "state" | "lease" | "owner"> {
   owner: NewOwner;
@@ -131,40 +139,54 @@ export async function insertRecovered(db: Db, { owner, site, nowMs, createdAtMs,
     counted_from: nowMs,
     ...ownerColumns(owner),
   };
-  return parseSession(await db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow());
+  return insertRow(db, row);
 }
 
 // The guarded UPDATE of every transition: it happens only if the row still has the state and generation of `seen`. null: it
 // has changed since.
 export async function moveSession(db: Db, seen: Seen, to: SessionState, changes: SessionChanges): Promise<Session | null> {
-  return writeIfUnchanged(db, seen, { ...columnsOf(changes), state: to, generation: seen.generation + 1 });
+  return writeIfUnchanged(db, seen, changes, { state: to, generation: seen.generation + 1 });
 }
 
 // Changes that keep state and generation: a step under way does not become stale by them. Guarded as `moveSession` is.
 export async function updateSession(db: Db, seen: Seen, changes: SessionChanges): Promise<Session | null> {
-  return writeIfUnchanged(db, seen, columnsOf(changes));
+  return writeIfUnchanged(db, seen, changes);
 }
 
-type SessionColumns = UpdateObject<Tables, "sessions">;
+type SessionColumns = Updateable<SessionsTable>;
 
-async function writeIfUnchanged(db: Db, seen: Seen, columns: SessionColumns): Promise<Session | null> {
-  let update = db
-    .updateTable("sessions")
-    .set(columns)
-    .where("id", "=", seen.id)
-    .where("state", "=", seen.state)
-    .where("generation", "=", seen.generation);
-  // The same time must not count twice, and an update does not change the generation.
-  if (columns.counted_from !== undefined && seen.countedFromMs != null) update = update.where("counted_from", "=", seen.countedFromMs);
-  // Several servers may watch one setup, and only one of them may report what it sees.
-  if (columns.setup_state !== undefined && seen.setupState != null) update = update.where("setup_state", "=", seen.setupState);
-  // All relays are sealed together, so that a change of one of them writes the others too.
-  if (typeof columns.relays === "string" && seen.sealedRelays != null) update = update.where("relays", "=", seen.sealedRelays);
-  // A change of some resources keeps the others, as the row had them.
-  if (columns.limits_version !== undefined) update = update.where("limits_version", "=", seen.limitsVersion ?? 0);
-  const row = await update.returningAll().executeTakeFirst();
+async function writeIfUnchanged(db: Db, seen: Seen, changes: SessionChanges, move: SessionColumns = {}): Promise<Session | null> {
+  const columns: SessionColumns = { ...columnsOf(changes), ...move };
+  const guards: SessionColumns = {
+    id: seen.id,
+    state: seen.state,
+    generation: seen.generation,
+    // The same time must not count twice, and an update does not change the generation.
+    ...(columns.counted_from !== undefined && seen.countedFromMs != null && { counted_from: seen.countedFromMs }),
+    // Several servers may watch one setup, and only one of them may report what it sees.
+    ...(columns.setup_state !== undefined && seen.setupState != null && { setup_state: seen.setupState }),
+    // All relays are sealed together, so that a change of one of them writes the others too.
+    ...(typeof columns.relays === "string" && seen.sealedRelays != null && { relays: seen.sealedRelays }),
+    // A change of some resources keeps the others, as the row had them.
+    ...(columns.limits_version !== undefined && { limits_version: seen.limitsVersion ?? 0 }),
+  };
+  const [row] = await update(db, { columns, timeoutsFrom: changes.timeoutsFrom, guards });
   return row ? parseSession(row) : null;
 }
+
+interface Update {
+  columns: SessionColumns;
+  timeoutsFrom: SessionChanges["timeoutsFrom"];
+  guards: SessionColumns;
+}
+
+const update = prepare((db, { columns, timeoutsFrom, guards }: Update) =>
+  db
+    .updateTable("sessions")
+    .set({ ...(timeoutsFrom && timeoutColumns(timeoutsFrom)), ...columns })
+    .where(({ and }) => and(guards))
+    .returningAll(),
+);
 
 // False: the row has changed since.
 export async function deleteSession(db: Db, seen: Seen): Promise<boolean> {
@@ -203,27 +225,38 @@ export interface WarmClaim {
 // Claims one warm sandbox of the pool for a partner. Two claims at once get two different ones. null: there is none. The newest is
 // taken, so that those beyond the demand stay unused and can be recognized by their age.
 export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, claim: WarmClaim): Promise<Session | null> {
-  let one = warmSessions(db, pool).select("id").orderBy("created_at", "desc").limit(1);
-  if (engine === "postgres") one = one.forUpdate().skipLocked();
   const { id, to, lease, nowMs } = claim;
   const owner = ownerColumns({ ...claim.owner, sealedEnv: null, sealedRelays: null });
-  const row = await db
-    .updateTable("sessions")
-    .set({ ...owner, id, state: to, generation: sql`generation + 1`, ...leaseColumns(lease), created_at: nowMs, updated_at: nowMs })
-    .where("id", "=", one)
-    .where("state", "=", "warm")
-    .returningAll()
-    .executeTakeFirst();
+  const columns = { ...owner, id, state: to, ...leaseColumns(lease), created_at: nowMs, updated_at: nowMs };
+  const [row] = await claimOn[engine](db, { pool, columns });
   if (!row) return null;
   const { sealedEnv: env, sealedRelays: relays } = claim.seal(row.sandbox_id);
   if (env !== null || relays !== null) await db.updateTable("sessions").set({ env, relays }).where("id", "=", id).execute();
   return parseSession({ ...row, env, relays });
 }
 
+type WarmQuery = ReturnType<typeof newestWarm>;
+
+const newestWarm = (db: Db, pool: PoolKey) => warmSessions(db, pool).select("id").orderBy("created_at", "desc").limit(1);
+
+const prepareClaim = (withoutWaiting: (one: WarmQuery) => WarmQuery) =>
+  prepare((db, { pool, columns }: { pool: PoolKey; columns: SessionColumns }) =>
+    db
+      .updateTable("sessions")
+      .set({ ...columns, generation: sql`generation + 1` })
+      .where("id", "=", withoutWaiting(newestWarm(db, pool)))
+      .where("state", "=", "warm")
+      .returningAll(),
+  );
+
+const claimOn: Record<Engine, ReturnType<typeof prepareClaim>> = {
+  sqlite: prepareClaim((one) => one),
+  postgres: prepareClaim((one) => one.forUpdate().skipLocked()),
+};
+
 function columnsOf(changes: SessionChanges): SessionColumns {
-  const { lease, metadata, resources, egress, owner, secrets, timeoutsFrom } = changes;
+  const { lease, metadata, resources, egress, owner, secrets } = changes;
   return {
-    ...(timeoutsFrom && timeoutColumns(timeoutsFrom)),
     ...(lease !== undefined && leaseColumns(lease)),
     ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
     ...(resources !== undefined && { resources: resources && JSON.stringify(resources) }),

@@ -1,4 +1,5 @@
 import type { Selectable } from "kysely";
+import { prepare } from "../engines/prepared.ts";
 import type { Db, WebhookLanesTable } from "../schema.ts";
 
 export type LaneRow = Selectable<WebhookLanesTable>;
@@ -52,6 +53,8 @@ export const dueEndpoints = (db: Db, nowMs: number) =>
           .offset(0),
       ),
     );
+
+export const findDueEndpoints = prepare((db, { nowMs }: { nowMs: number }) => dueEndpoints(db, nowMs));
 
 // Other servers compete for the same lanes. After this many lost races, the rest waits for the next poll.
 const CANDIDATES = 8;
