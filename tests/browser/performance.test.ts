@@ -29,6 +29,30 @@ describeOnSharedServer("the work of the workspace's page", (suite) => {
     expect(visit.bytes).toBeLessThan(550_000);
   });
 
+  test("opening a file asks for nothing that does not exist", async () => {
+    const files = { "README.md": "# Hello\n", "deep/down/tracked.txt": "one\n" };
+    await using workspace = await suite.openWorkspace({ files, closed: true });
+    await workspace.exec("git init -q && git add . && git -c user.name=a -c user.email=a@b.c commit -qm one");
+    await workspace.write("deep/new.txt", "two\n");
+    const { page } = workspace;
+    const missing: string[] = [];
+    page.on("response", (response) => void (response.status() === 404 && missing.push(response.url())));
+    const stagedText = () => page.waitForResponse(/git\/content\?path=deep%2Fdown%2Ftracked\.txt/);
+    const open = async (name: string) => {
+      await page.keyboard.press("Control+P");
+      await page.keyboard.type(name);
+      await page.getByRole("option", { name }).waitFor();
+      await page.keyboard.press("Enter");
+      await editor(page).and(page.getByLabel(name)).waitFor();
+    };
+    await page.goto(await workspace.link());
+    await page.getByRole("button", { name: /^Branch/ }).waitFor();
+    await open("new.txt");
+    await Promise.all([stagedText(), open("tracked.txt")]);
+    await Promise.all([stagedText(), page.reload()]);
+    expect(missing).toEqual([]);
+  });
+
   test("typing in a line of 1 MB is not much slower than in a short one", async () => {
     const { page } = await suite.sharedWorkspace({
       "short.json": '{"k":"v"}',

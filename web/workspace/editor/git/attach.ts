@@ -24,9 +24,14 @@ export function attachGit(deps: Uses<"documents" | "git" | "notices" | "preferen
   // The staged content that the text is compared with. Without an id there is none.
   let staged: { id: string; lineBreak: string; isUtf8: boolean } | null = null;
 
+  function mayBeStaged(): boolean {
+    const { repositories, marks } = git.store.getState();
+    return repositories.length > 0 && marks.get(path) !== "untracked";
+  }
+
   async function compare(): Promise<void> {
     const read = ++reads;
-    const found = git.store.getState().repositories.length === 0 ? null : await git.content(path, "index").catch(() => undefined);
+    const found = mayBeStaged() ? await git.content(path, "index").catch(() => undefined) : null;
     // After a failure, the marks stay as they are.
     if (disposed || read !== reads || found === undefined || (found?.id ?? "") === staged?.id) return;
     const decoded = found === null ? null : decodeText(found.bytes);

@@ -39,8 +39,9 @@ const extensionFor = ({ unit, tabSize }: Indentation): Extension => [indentUnit.
 
 async function readConfig({ api, files }: Deps, folder: string): Promise<string | null> {
   const path = joinPath(folder, ".editorconfig");
-  // Most folders above an open file have been listed.
-  if (files.store.getState().folders[folder] && files.isFree(path)) return null;
+  // The tree lists the folders above an open file too, and a list says whether they have such a file.
+  await files.ensure(folder);
+  if (files.isFree(path) && !files.store.getState().truncated[folder]) return null;
   const content = await api.readFile(path, MAX_CONFIG_BYTES).catch(() => null);
   return content?.bytes ? new TextDecoder().decode(content.bytes) : null;
 }
