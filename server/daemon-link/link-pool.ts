@@ -17,7 +17,7 @@ export function openPool(dial: Dial, headersTimeoutMs: number): Pool {
   return new Pool("http://sandbox", {
     ...optionsOf(dial, headersTimeoutMs),
     connections: MAX_CONNECTIONS,
-    keepAliveTimeout: 4_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
   });
 }
