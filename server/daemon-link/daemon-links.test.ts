@@ -7,6 +7,7 @@ import { AppError } from "@berth/contract";
 import { plainSpan } from "../tracing/span.ts";
 import { formatTraceparent } from "../tracing/trace-context.ts";
 import type { DaemonLinks } from "./daemon-links.ts";
+import { takeWhole } from "./link-exchange.ts";
 import { createLinkedDaemon, failureOf, SANDBOX, type LinkedDaemon } from "./testing/linked-daemon.ts";
 
 let daemon: LinkedDaemon;
@@ -28,6 +29,24 @@ describe("a daemon link", () => {
     const answer = await links.request(SANDBOX, { method: "GET", path: "/exec?a=%20" });
     expect(await text(answer.body)).toBe("GET /exec?a=%20 secret");
     expect(answer.trailers).toMatchObject({ "x-exit-code": "3" });
+  });
+
+  test("a body can be taken at once if it has come whole, and otherwise is a stream", async () => {
+    let rest: (() => void) | undefined;
+    await daemon.serveHttp((request, response) => {
+      response.write("begun");
+      if (request.url === "/whole") response.end(" and over");
+      else rest = () => response.end(", later over");
+    });
+    const ask = async (path: string) => (await links.request(SANDBOX, { method: "GET", path })).body;
+    const whole = await ask("/whole");
+    const closed = once(whole, "close");
+    expect([String(takeWhole(whole)), takeWhole(whole)]).toEqual(["begun and over", null]);
+    await closed;
+    const part = await ask("/part");
+    expect(takeWhole(part)).toBeNull();
+    rest!();
+    expect(await text(part)).toBe("begun, later over");
   });
 
   test("reuses its connections", async () => {

@@ -6,12 +6,13 @@ import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import type { StartRequest, StartResponse } from "@berth/contract/daemon-internal.ts";
 import { isForwardableStatus } from "@berth/contract/forwarding/forwarding.ts";
 import type { Driver } from "../drivers/driver.ts";
-import { createConnectionBoundaries, createConnectionBoundary } from "../faults/connection-boundary.ts";
+import type { CancelSignal } from "../bounded-io/cancellation.ts";
+import { createConnectionBoundaries, createStreamCover } from "../faults/connection-boundary.ts";
 import type { Log } from "../log.ts";
 import { errorType, type Span } from "../tracing/span.ts";
 import { readResponseText, toLinkError, unreachable } from "./link-errors.ts";
 import { exchange } from "./link-exchange.ts";
-import { openClient, openPool, toNodeHeaders } from "./link-pool.ts";
+import { openClient, openPool } from "./link-pool.ts";
 import { spanResult, traceHeaders } from "./link-span.ts";
 import { closeLink, usePrepared, type DaemonLink, type Prepared } from "./link-state.ts";
 import { closeWith, upgradeSocket, type Refused, type Upgraded } from "./link-upgrade.ts";
@@ -51,7 +52,7 @@ export interface LinkRequest {
   // The longest wait for the response to begin, and the longest silence within it (0: no limit).
   headersTimeoutMs?: number;
   bodyTimeoutMs?: number;
-  signal?: AbortSignal;
+  signal?: CancelSignal;
   // The daemon learns of its trace.
   span?: Span | undefined;
 }
@@ -104,13 +105,14 @@ export function createDaemonLinks({
     if (known) return known;
     const ended = new AbortController();
     const boundaryOf = createConnectionBoundaries(boundaryFor(sandboxId));
+    const cover = createStreamCover(boundaryFor(sandboxId));
     const dial = async () => {
       const socket = await driver.dial(sandboxId, AbortSignal.any([ended.signal, AbortSignal.timeout(dialTimeoutMs)]));
       boundaryOf(socket);
       return socket;
     };
     const pool = openPool(dial, headersTimeoutMs);
-    const link: DaemonLink = { ended, dial, inFlight: 0, sockets: 0, pool, prepared: undefined, token: undefined };
+    const link: DaemonLink = { ended, dial, cover, inFlight: 0, sockets: 0, pool, prepared: undefined, token: undefined };
     linkBySandbox.set(sandboxId, link);
     link.pool.on("disconnect", () => dropIdle(sandboxId, link));
     return link;
@@ -122,16 +124,15 @@ export function createDaemonLinks({
     if (!isUsed && linkBySandbox.get(sandboxId) === link) forget(sandboxId);
   }
 
-  async function countInFlight<Result>(sandboxId: SandboxId, link: DaemonLink, work: () => Promise<Result>): Promise<Result> {
+  function beginRequest(link: DaemonLink): void {
     if (link.inFlight >= MAX_IN_FLIGHT)
       throw new AppError("rate_limited", { message: "Too many requests to this sandbox are in progress" });
     link.inFlight++;
-    try {
-      return await work();
-    } finally {
-      link.inFlight--;
-      dropIdle(sandboxId, link);
-    }
+  }
+
+  function endRequest(sandboxId: SandboxId, link: DaemonLink): void {
+    link.inFlight--;
+    dropIdle(sandboxId, link);
   }
 
   async function tokenFor(sandboxId: SandboxId, link: DaemonLink): Promise<string> {
@@ -153,36 +154,38 @@ export function createDaemonLinks({
   }
 
   async function send(sandboxId: SandboxId, link: DaemonLink, dispatcher: Dispatcher, linkRequest: LinkRequest): Promise<LinkResponse> {
-    return countInFlight(sandboxId, link, async () => {
-      const span = linkRequest.span?.child(`daemon ${linkRequest.method}`, "client");
-      const headers = { ...linkRequest.headers, ...traceHeaders(span), [TOKEN_HEADER]: await tokenFor(sandboxId, link) };
-      try {
-        const response = await exchange(dispatcher, {
-          method: linkRequest.method,
-          path: linkRequest.path,
-          headers,
-          body: linkRequest.body ?? null,
-          headersTimeoutMs: linkRequest.headersTimeoutMs ?? headersTimeoutMs,
-          bodyTimeoutMs: linkRequest.bodyTimeoutMs ?? headersTimeoutMs,
-          signal: linkRequest.signal,
-        });
-        createConnectionBoundary(boundaryFor(sandboxId)).cover(response.body);
-        if (!isForwardableStatus(response.status)) {
-          response.body.destroy();
-          throw unreachable("the sandbox answered with an invalid status");
-        }
-        if (span?.isRecorded) response.body.once("close", () => span.end(spanResult(linkRequest, response.status)));
-        return { ...response, headers: toNodeHeaders(response.headers) };
-      } catch (error) {
-        if (span?.isRecorded) span.end({ ...spanResult(linkRequest), error: errorType(error) });
-        throw toLinkError(error, linkRequest.signal);
+    beginRequest(link);
+    const span = linkRequest.span?.child(`daemon ${linkRequest.method}`, "client");
+    try {
+      const headers = { ...linkRequest.headers, ...traceHeaders(span), [TOKEN_HEADER]: link.token ?? (await tokenFor(sandboxId, link)) };
+      const response = await exchange(dispatcher, {
+        method: linkRequest.method,
+        path: linkRequest.path,
+        headers,
+        body: linkRequest.body ?? null,
+        headersTimeoutMs: linkRequest.headersTimeoutMs ?? headersTimeoutMs,
+        bodyTimeoutMs: linkRequest.bodyTimeoutMs ?? headersTimeoutMs,
+        signal: linkRequest.signal,
+      });
+      link.cover(response.body);
+      if (!isForwardableStatus(response.status)) {
+        response.body.destroy();
+        throw unreachable("the sandbox answered with an invalid status");
       }
-    });
+      if (span?.isRecorded) response.body.once("close", () => span.end(spanResult(linkRequest, response.status)));
+      return response;
+    } catch (error) {
+      if (span?.isRecorded) span.end({ ...spanResult(linkRequest), error: errorType(error) });
+      throw toLinkError(error, linkRequest.signal);
+    } finally {
+      endRequest(sandboxId, link);
+    }
   }
 
   async function upgrade(sandboxId: SandboxId, linkUpgrade: LinkUpgrade): Promise<Upgraded | Refused> {
     const link = linkTo(sandboxId);
-    return countInFlight(sandboxId, link, async () => {
+    beginRequest(link);
+    try {
       const headers = {
         ...linkUpgrade.headers,
         ...traceHeaders(linkUpgrade.span),
@@ -195,22 +198,22 @@ export function createDaemonLinks({
         AbortSignal.timeout(headersTimeoutMs),
         ...(linkUpgrade.signal ? [linkUpgrade.signal] : []),
       ]);
-      try {
-        const response = await upgradeSocket(await link.dial(), linkUpgrade.path, headers, signal);
-        // The connection now belongs to the caller, but still closes with the link.
-        if ("socket" in response) {
-          closeWith(response.socket, link.ended.signal);
-          link.sockets++;
-          response.socket.once("close", () => {
-            link.sockets--;
-            dropIdle(sandboxId, link);
-          });
-        }
-        return response;
-      } catch (error) {
-        throw toLinkError(error, linkUpgrade.signal);
+      const response = await upgradeSocket(await link.dial(), linkUpgrade.path, headers, signal);
+      // The connection now belongs to the caller, but still closes with the link.
+      if ("socket" in response) {
+        closeWith(response.socket, link.ended.signal);
+        link.sockets++;
+        response.socket.once("close", () => {
+          link.sockets--;
+          dropIdle(sandboxId, link);
+        });
       }
-    });
+      return response;
+    } catch (error) {
+      throw toLinkError(error, linkUpgrade.signal);
+    } finally {
+      endRequest(sandboxId, link);
+    }
   }
 
   async function post(sandboxId: SandboxId, path: string, body: object, options: PostOptions = {}): Promise<string> {

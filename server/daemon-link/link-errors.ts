@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { AppError, isAppError } from "@berth/contract";
+import type { CancelSignal } from "../bounded-io/cancellation.ts";
 import { readBody } from "../bounded-io/read-body.ts";
 
 const MAX_TEXT_BYTES = 64 * 1024;
@@ -7,7 +8,7 @@ const MAX_TEXT_BYTES = 64 * 1024;
 export const unreachable = (reason: string): AppError => new AppError("sandbox_unreachable", { cause: new Error(reason) });
 
 // The error that a caller of a daemon link sees. An aborted signal's reason and an AppError keep their identity.
-export function toLinkError(error: unknown, signal: AbortSignal | undefined): unknown {
+export function toLinkError(error: unknown, signal: CancelSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason;
   return isAppError(error) ? error : new AppError("sandbox_unreachable", { cause: error });
 }

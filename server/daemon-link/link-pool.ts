@@ -42,16 +42,15 @@ const optionsOf = (dial: Dial, headersTimeoutMs: number) => ({
   headersTimeout: headersTimeoutMs,
 });
 
-// Converts undici's headers to the form of node:http: a list for Set-Cookie, one string for every other name. undici returns a
+// Converts undici's headers, in place, to the form of node:http: a list for Set-Cookie, one string for every other name. undici returns a
 // list for any repeated name, and a string for a Set-Cookie that occurs once.
 export function toNodeHeaders(headers: Record<string, string | string[] | undefined>): IncomingHttpHeaders {
-  const converted: IncomingHttpHeaders = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined) continue;
-    if (name === "set-cookie") converted[name] = [value].flat();
-    else converted[name] = Array.isArray(value) ? value.join(", ") : value;
+  for (const name in headers) {
+    const value = headers[name];
+    if (name === "set-cookie") headers[name] = [value ?? []].flat();
+    else if (Array.isArray(value)) headers[name] = value.join(", ");
   }
-  return converted;
+  return headers as IncomingHttpHeaders;
 }
 
 async function connectWith(dial: Dial, done: buildConnector.Callback): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Client, Pool } from "undici";
+import type { CoverableStream } from "../faults/connection-boundary.ts";
 import { unreachable } from "./link-errors.ts";
 import { KEEP_ALIVE_MS } from "./link-pool.ts";
 
@@ -7,6 +8,8 @@ import { KEEP_ALIVE_MS } from "./link-pool.ts";
 export interface DaemonLink {
   ended: AbortController;
   dial: () => Promise<Socket>;
+  // Covers the body of a response.
+  cover: (body: CoverableStream) => void;
   pool: Pool;
   // The connection of `prepare`, until it was not used for a while.
   prepared: Prepared | undefined;

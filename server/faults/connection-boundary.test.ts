@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { currentWork, markWork } from "../event-loop/loop-work.ts";
-import { coverableClass, createConnectionBoundary } from "./connection-boundary.ts";
+import { coverableClass, createConnectionBoundary, createStreamCover } from "./connection-boundary.ts";
 import { silentLog, type Log } from "../log.ts";
 
 function openBoundary() {
@@ -113,4 +113,20 @@ test("a stream of a coverable class is covered like any other, without methods o
   await closed;
   expect(lines).toHaveLength(1);
   expect(() => uncovered.emit("custom")).toThrow("in a listener");
+});
+
+test("a throw in a listener of a stream that stands alone destroys that stream only, and is logged once", async () => {
+  const lines: unknown[] = [];
+  const log: Log = { ...silentLog, error: (event, fields) => void lines.push([event, fields]) };
+  const cover = createStreamCover({ log, connection: "test" });
+  const [one, other] = [new PassThrough(), new PassThrough()];
+  for (const stream of [one, other]) cover(stream);
+  for (const event of ["custom", "close"])
+    one.on(event, () => {
+      throw new Error(`in ${event}`);
+    });
+  one.emit("custom");
+  await expect.poll(() => one.closed).toBe(true);
+  expect(other.destroyed).toBe(false);
+  expect(lines).toEqual([["connection.failed", { connection: "test", error: expect.stringContaining("in custom") }]]);
 });

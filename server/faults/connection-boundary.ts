@@ -14,6 +14,7 @@ export interface ConnectionBoundary {
 }
 
 export interface CoverableStream extends EventEmitter {
+  readonly destroyed?: boolean;
   destroy(): unknown;
 }
 
@@ -43,14 +44,9 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
   function coverOne(stream: CoverableStream): void {
     if (open.includes(stream)) return;
     open.push(stream);
-    const covered = stream as CoveredStream;
     // A stream of two boundaries fails in the first one.
-    const first = covered[COVER];
-    covered[COVER] = first ? { ...first, closed: () => [first, cover].forEach(({ closed }) => closed(stream)) } : cover;
-    if (stream.emit !== emitCovered) {
-      covered[UNCOVERED_EMIT] = stream.emit;
-      stream.emit = emitCovered;
-    }
+    const first = (stream as CoveredStream)[COVER];
+    coverWith(stream, first ? { ...first, closed: () => [first, cover].forEach(({ closed }) => closed(stream)) } : cover);
     if (failed) stream.destroy();
   }
 
@@ -70,6 +66,27 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
   };
 }
 
+// Covers streams that stand alone: a failure destroys its own stream only. Unlike a boundary for each, it costs a stream a single property.
+export function createStreamCover({ log, connection, fields = {} }: ConnectionBoundaryOptions): (stream: CoverableStream) => void {
+  const cover: Cover = {
+    work: { name: `${connection} connection` },
+    fail(error, stream) {
+      if (!stream.destroyed) log.error("connection.failed", { connection, ...fields, error: describe(error) });
+      stream.destroy();
+    },
+    closed() {},
+  };
+  return (stream) => coverWith(stream, cover);
+}
+
+function coverWith(stream: CoverableStream, cover: Cover): void {
+  const covered = stream as CoveredStream;
+  covered[COVER] = cover;
+  if (stream.emit === emitCovered) return;
+  covered[UNCOVERED_EMIT] = stream.emit;
+  stream.emit = emitCovered;
+}
+
 function removeFrom(open: CoverableStream[], stream: CoverableStream): void {
   const index = open.indexOf(stream);
   if (index >= 0) open.splice(index, 1);
@@ -77,7 +94,7 @@ function removeFrom(open: CoverableStream[], stream: CoverableStream): void {
 
 interface Cover {
   work: LoopWork;
-  fail(error: unknown): void;
+  fail(error: unknown, stream: CoverableStream): void;
   closed(stream: CoverableStream): void;
 }
 
@@ -113,7 +130,7 @@ function emitCovered(this: EventEmitter, event: string | symbol, ...values: unkn
   try {
     return stream[UNCOVERED_EMIT](event, ...values);
   } catch (error) {
-    cover.fail(error);
+    cover.fail(error, stream);
     return true;
   }
 }

@@ -67,7 +67,8 @@ export function scriptRuns(): ScriptedRuns {
         );
       return respond(204, null);
     }
-    if (own().length === 0 && !path.endsWith("waitMs=0")) await once(news, "entry", signal ? { signal } : {}).catch(() => {});
+    if (own().length === 0 && !path.endsWith("waitMs=0"))
+      await once(news, "entry", signal instanceof AbortSignal ? { signal } : {}).catch(() => {});
     return respond(200, { entries: own().slice(0, 32), open: 1 });
   }
 
