@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { openGateway } from "./testing/test-gateway.ts";
@@ -25,6 +26,27 @@ describe("/sandboxes/{sandboxId}", () => {
     });
     expect([answer.status, answer.body]).toEqual([200, 'POST /exec?format=text {"command":"id"}']);
     expect(answer.trailers).toEqual({ "x-exit-code": "7" });
+  });
+
+  test("sends an answer that has come whole in one packet, with its trailer", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((request, response) => {
+      const hasTrailer = request.url === "/exec";
+      if (hasTrailer) response.setHeader("trailer", "x-exit-code");
+      response.write("one\n");
+      if (hasTrailer) response.addTrailers({ "x-exit-code": "3" });
+      response.end("two\n");
+    });
+    const socket = connect(gateway.port, "127.0.0.1");
+    const ask = async (path: string) => {
+      socket.write(`POST /sandboxes/${gateway.sandboxId}${path} HTTP/1.1\r\nhost: x\r\nx-api-key: good\r\ncontent-length: 2\r\n\r\n{}`);
+      const [bytes] = (await once(socket, "data")) as [Buffer];
+      return bytes.toString();
+    };
+    expect(await ask("/files")).toMatch(/\r\ncontent-length: 8\r\n[^]*\r\n\r\none\ntwo\n$/i);
+    expect(await ask("/exec")).toMatch(/\r\ntransfer-encoding: chunked\r\n\r\n8\r\none\ntwo\n\r\n0\r\nx-exit-code: 3\r\n\r\n$/i);
+    expect(await ask("/files")).toMatch(/\r\n\r\none\ntwo\n$/);
+    socket.destroy();
   });
 
   test("needs a key with the scope sessions", async () => {

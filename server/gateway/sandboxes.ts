@@ -94,7 +94,7 @@ export function createSandboxes(deps: SandboxesDeps): Handler {
       // A command runs for as long as its request.
       const use = activity.begin(session);
       const access = accessChecks.watch(isStillAllowed, () => response.destroy());
-      response.once("close", () => {
+      response.on("close", () => {
         use[Symbol.dispose]();
         access[Symbol.dispose]();
       });

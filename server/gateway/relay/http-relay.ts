@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Readable } from "node:stream";
 import { AppError, type SandboxId } from "@berth/contract";
 import { bodyFraming, discardUnreadBody } from "@berth/contract/forwarding/forwarding.ts";
+import { Cancellation } from "../../bounded-io/cancellation.ts";
 import type { DaemonLinks, LinkRequest, LinkResponse } from "../../daemon-link/daemon-links.ts";
+import { takeWhole } from "../../daemon-link/link-exchange.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
 import { limitBytes } from "../../forwarding/limit-bytes.ts";
 import type { Span } from "../../tracing/span.ts";
@@ -43,10 +45,10 @@ const MAX_BODY_BYTES = 4 * 1024 ** 3;
 // not respond. A failure in the middle of the response cuts the connection, so that the caller sees an incomplete response.
 export async function relayHttp({ links, outputLimit }: HttpRelayDeps, relayed: HttpRelayRequest): Promise<void> {
   const { request, response, sandboxId, path, headers } = relayed;
-  const callerGone = new AbortController();
-  // The response also closes when it is complete. Aborting takes longer than everything else that is done for a small one.
+  const callerGone = new Cancellation();
+  // The response also closes when it is complete.
   const abort = () => (response.writableFinished && request.complete) || callerGone.abort(CALLER_GONE);
-  response.once("close", abort);
+  response.on("close", abort);
   try {
     const body = bodyOf(request, relayed.maxBodyBytes ?? MAX_BODY_BYTES);
     const daemonRequest: LinkRequest = {
@@ -54,14 +56,14 @@ export async function relayHttp({ links, outputLimit }: HttpRelayDeps, relayed: 
       path,
       headers,
       bodyTimeoutMs: 0,
-      signal: callerGone.signal,
+      signal: callerGone,
       span: relayed.span,
       ...(body && { body }),
     };
     const countOutput = (bytes: number) => outputLimit.count(sandboxId, bytes);
     await sendResponse(await links.request(sandboxId, daemonRequest), relayed, countOutput);
   } catch (error) {
-    if (error !== CALLER_GONE && !callerGone.signal.aborted) throw error;
+    if (error !== CALLER_GONE && !callerGone.aborted) throw error;
   } finally {
     response.off("close", abort);
     discardUnreadBody(request);
@@ -71,34 +73,39 @@ export async function relayHttp({ links, outputLimit }: HttpRelayDeps, relayed: 
 const CALLER_GONE = new Error("the caller has disconnected");
 
 async function sendResponse(daemonResponse: LinkResponse, relayed: HttpRelayRequest, countOutput: CountOutput): Promise<void> {
+  const { status, headers, body } = daemonResponse;
+  const { request, response } = relayed;
   try {
     if (relayed.intercept?.(daemonResponse)) return;
-    const appendix = relayed.appendix?.(daemonResponse.headers) ?? "";
-    const { hasBody } = sendHead(daemonResponse, relayed, appendix.length);
-    const lastLine = async () => (await relayed.lastLine?.(daemonResponse.headers)) ?? null;
-    if (hasBody) await pipeBody(daemonResponse.body, relayed.response, { countOutput, appendix, lastLine });
+    const appendix = relayed.appendix?.(headers) ?? "";
+    const hasBody = request.method !== "HEAD" && status !== 204 && status !== 304;
+    const hasTrailer = hasBody && request.httpVersionMinor >= 1 && announcesExitCode(headers);
+    const whole = hasBody && appendix === "" ? takeWhole(body) : null;
+    const chosen = relayed.responseHeaders(headers);
+    if (hasTrailer) chosen["trailer"] = "X-Exit-Code";
+    else if (whole) chosen["content-length"] = String(whole.length);
+    else if (appendix !== "" && chosen["content-length"] !== undefined)
+      chosen["content-length"] = String(Number(chosen["content-length"]) + appendix.length);
+    response.writeHead(status, chosen);
+    if (!hasBody) return void response.end();
+    if (whole) {
+      if (hasTrailer) response.addTrailers(trailersFromSandbox(daemonResponse.trailers));
+      countOutput(whole.length);
+      return void response.end(whole);
+    }
+    const lastLine = async () => (await relayed.lastLine?.(headers)) ?? null;
+    await streamBody(daemonResponse, response, { countOutput, appendix, lastLine, hasTrailer });
   } finally {
     // undici would keep the connection busy for an unread body.
-    daemonResponse.body.destroy();
+    body.destroy();
   }
 }
 
-function sendHead(
-  { status, headers, trailers, body }: LinkResponse,
-  { request, response, responseHeaders }: HttpRelayRequest,
-  appendixBytes: number,
-): { hasBody: boolean } {
-  const hasBody = request.method !== "HEAD" && status !== 204 && status !== 304;
-  const hasTrailer = hasBody && request.httpVersionMinor >= 1 && announcesExitCode(headers);
-  const chosen = responseHeaders(headers);
-  if (appendixBytes > 0 && chosen["content-length"] !== undefined)
-    chosen["content-length"] = String(Number(chosen["content-length"]) + appendixBytes);
-  response.writeHead(status, { ...chosen, ...(hasTrailer && { trailer: "X-Exit-Code" }) });
-  // Callers of a slow stream learn that it has started. A body that has come with its head leaves with it.
-  if (hasBody) setImmediate(() => response.writableEnded || response.flushHeaders());
-  else response.end();
-  if (hasTrailer) body.once("end", () => response.addTrailers(trailersFromSandbox(trailers)));
-  return { hasBody };
+function streamBody({ body, trailers }: LinkResponse, response: ServerResponse, options: BodyOptions): Promise<void> {
+  // Callers of a slow stream learn that it has started.
+  setImmediate(() => response.writableEnded || response.flushHeaders());
+  if (options.hasTrailer) body.once("end", () => response.addTrailers(trailersFromSandbox(trailers)));
+  return pipeBody(body, response, options);
 }
 
 type CountOutput = (bytes: number) => number;
@@ -107,6 +114,7 @@ interface BodyOptions {
   countOutput: CountOutput;
   appendix: string;
   lastLine: () => Promise<string | null>;
+  hasTrailer: boolean;
 }
 
 const NEWLINE = 10;

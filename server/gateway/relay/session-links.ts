@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
+import { Cancellation, type CancelSignal } from "../../bounded-io/cancellation.ts";
 import { SECOND } from "../../clock.ts";
 import type { DaemonLinks, LinkResponse } from "../../daemon-link/daemon-links.ts";
 import { holdPoint } from "../../faults/hold-points.ts";
@@ -26,7 +27,7 @@ const MEANWHILE = "The session was paused or restarted during the request";
 // The daemon links for calls that need a running session. A call that a pause or a destroy overtakes fails as if it had come later, with
 // `session_paused` or `session_not_found`.
 export function createSessionLinks({ links, sessionCache, sessions }: SessionLinksDeps): SessionLinks & Disposable {
-  const waiting = new Map<SandboxId, Set<AbortController>>();
+  const waiting = new Map<SandboxId, Set<Stop>>();
 
   // A frozen daemon answers nothing, and what was read about the session before the call may be older than the pause.
   async function stopIfNotRunning(sandboxId: SandboxId): Promise<CachedSession | null> {
@@ -41,16 +42,21 @@ export function createSessionLinks({ links, sessionCache, sessions }: SessionLin
     if (waiting.has(sandboxId)) stopIfNotRunning(sandboxId).catch(() => {});
   });
 
-  async function whileRunning<Answer>(sandboxId: SandboxId, signal: AbortSignal | undefined, send: Send<Answer>): Promise<Answer> {
-    await holdPoint(sandboxId, "request.begun");
-    const stop = new AbortController();
+  async function whileRunning<Answer>(
+    sandboxId: SandboxId,
+    signal: CancelSignal | undefined,
+    stop: Stop,
+    send: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const hold = holdPoint(sandboxId, "request.begun");
+    if (hold) await hold;
     const siblings = waiting.get(sandboxId) ?? new Set();
     waiting.set(sandboxId, siblings.add(stop));
     const onAbort = () => stop.abort(signal?.reason);
     // Stays for as long as the response is read: the caller's signal also ends its body.
     if (signal?.aborted) onAbort();
     else signal?.addEventListener("abort", onAbort, { once: true });
-    const sending = send(stop.signal);
+    const sending = send();
     const reading = stopIfNotRunning(sandboxId).catch(() => null);
     try {
       return await sending;
@@ -81,14 +87,19 @@ export function createSessionLinks({ links, sessionCache, sessions }: SessionLin
   }
 
   return {
-    request: (sandboxId, request) =>
-      whileRunning(sandboxId, request.signal, async (signal) => {
-        const response = await links.request(sandboxId, { ...request, signal });
+    request(sandboxId, request) {
+      const stop = new Cancellation();
+      return whileRunning(sandboxId, request.signal, stop, async () => {
+        const response = await links.request(sandboxId, { ...request, signal: stop });
         if (!isRefusedBeforePause(response)) return response;
         response.body.destroy();
         throw new AppError("session_paused");
-      }),
-    upgrade: (sandboxId, upgrade) => whileRunning(sandboxId, upgrade.signal, (signal) => links.upgrade(sandboxId, { ...upgrade, signal })),
+      });
+    },
+    upgrade(sandboxId, upgrade) {
+      const stop = new AbortController();
+      return whileRunning(sandboxId, upgrade.signal, stop, () => links.upgrade(sandboxId, { ...upgrade, signal: stop.signal }));
+    },
     whyStopped: async (sandboxId) => notRunningError(await readAfterStep(sandboxId)),
     [Symbol.dispose]: () => changes[Symbol.dispose](),
   };
@@ -97,4 +108,7 @@ export function createSessionLinks({ links, sessionCache, sessions }: SessionLin
 // The daemon knows that its sandbox is about to be frozen.
 const isRefusedBeforePause = ({ status, headers }: LinkResponse) => status === 409 && headers["x-error-code"] === "session_paused";
 
-type Send<Answer> = (signal: AbortSignal) => Promise<Answer>;
+// Ends one of the calls that are under way.
+interface Stop {
+  abort(reason: unknown): void;
+}
