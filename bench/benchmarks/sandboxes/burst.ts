@@ -1,35 +1,43 @@
 import type { Session } from "@berth/contract";
+import { openRawContainers } from "../../baselines/raw-container.ts";
+import { startsAloneMs } from "../../baselines/starts-alone.ts";
 import { runProgram } from "../../support/run-program.ts";
 import { PLAIN_PATH } from "../../../server/drivers/host/run.ts";
 import type { Row, Section, Target } from "../../report/report.ts";
-import type { Benchmark } from "../../support/benchmark.ts";
+import type { Benchmark, Run } from "../../support/benchmark.ts";
 import { childrenMs, machineMs, processorMs } from "../../support/processor-time.ts";
 import { openServer, type BenchServer } from "../../support/server.ts";
 
-// Creates from a filled pool and their first command, all at once. Each sandbox is destroyed when its command has ended, so destroys could
-// delay the rest of the burst.
+// Creates and their first command, all at once: from a filled pool, and as the first burst of a server with the default pool.
 export const benchmark: Benchmark = {
-  summary: "100 creates with a command at once, `true` and `node -v`, from a filled pool, with the processor time of each",
+  summary:
+    "100 creates with a command at once, `true` and `node -v`, from a filled pool and from the default one, with their processor time",
   async run(run) {
-    const count = run.isShort ? 20 : 100;
-    await using server = await openServer(run, { poolSize: count });
-    const measured = new Map(COMMANDS.map(({ command }) => [command, [] as Burst[]]));
-    // The first one compiles the server's code.
-    for (let round = -1; round < run.rounds(3, 1); round++)
-      for (const { command } of COMMANDS) {
-        run.progress(`${command}, round ${round + 1}`);
-        await server.settle();
-        const burst = await measure(server, command, count);
-        if (round >= 0) measured.get(command)!.push(burst);
-      }
-    const sections: Section[] = [];
-    for (const { command, targetMs } of COMMANDS) {
-      const host = { alone: await costOnHost(command, run.isShort ? 10 : 50), queue: await queueOnHost(command, count) };
-      sections.push(sectionOf({ command, count, targetMs, host }, measured.get(command)!));
-    }
-    return sections;
+    const sections = run.wants("filled pool") ? (await measureFilled(run)).map(run.keep) : [];
+    return run.wants("default pool first") ? [...sections, run.keep(await measureFirst(run))] : sections;
   },
 };
+
+// Each sandbox is destroyed when its command has ended, so destroys could delay the rest of the burst.
+async function measureFilled(run: Run): Promise<Section[]> {
+  const count = run.isShort ? 20 : 100;
+  await using server = await openServer(run, { poolSize: count });
+  const measured = new Map(COMMANDS.map(({ command }) => [command, [] as Burst[]]));
+  // The first one compiles the server's code.
+  for (let round = -1; round < run.rounds(3, 1); round++)
+    for (const { command } of COMMANDS) {
+      run.progress(`${command}, round ${round + 1}`);
+      await server.settle();
+      const burst = await measure(server, command, count);
+      if (round >= 0) measured.get(command)!.push(burst);
+    }
+  const sections: Section[] = [];
+  for (const { command, targetMs } of COMMANDS) {
+    const host = { alone: await costOnHost(command, run.isShort ? 10 : 50), queue: await queueOnHost(command, count) };
+    sections.push(sectionOf({ command, count, targetMs, host }, measured.get(command)!));
+  }
+  return sections;
+}
 
 const COMMANDS = [
   { command: "true", targetMs: 8 },
@@ -39,32 +47,89 @@ const COMMANDS = [
 interface Burst {
   createMs: number[];
   bothMs: number[];
-  // The processor time of one create and command, until the last command of the burst has ended: of the whole machine without this
-  // client, and of the server.
+  // The processor time of one create and command, until the last command of the burst has ended.
   machineMs: number;
   serverMs: number;
 }
 
-async function measure({ berth, caller }: BenchServer, command: string, count: number): Promise<Burst> {
-  const used = () => ({ machine: machineMs() - ownMs(), server: processorMs(berth.pid()) });
+async function measure(server: BenchServer, command: string, count: number): Promise<Burst> {
+  const used = () => ({ machine: machineMs() - ownMs(), server: processorMs(server.berth.pid()) });
+  const { sessions: _, ...burst } = await startAll(server, command, count, used, server.caller.destroy);
+  return burst;
+}
+
+// `used` is the processor time so far, and `after` follows each command.
+async function startAll(
+  { caller }: BenchServer,
+  command: string,
+  count: number,
+  used: () => { machine: number; server: number },
+  after?: (session: Session) => Promise<void>,
+): Promise<Burst & { sessions: Session[] }> {
   const before = used();
   const [createMs, bothMs]: [number[], number[]] = [[], []];
-  let after = before;
+  let end = before;
   const startedMs = performance.now();
   const begin = async (): Promise<Session> => {
     const session = await caller.create();
     createMs.push(performance.now() - startedMs);
     await caller.exec(session.sandboxId, command);
-    if (bothMs.push(performance.now() - startedMs) === count) after = used();
+    if (bothMs.push(performance.now() - startedMs) === count) end = used();
+    await after?.(session);
     return session;
   };
-  await Promise.all(Array.from({ length: count }, () => begin().then(caller.destroy)));
+  const sessions = await Promise.all(Array.from({ length: count }, begin));
   return {
+    sessions,
     createMs,
     bothMs,
-    machineMs: (after.machine - before.machine) / count,
-    serverMs: (after.server - before.server) / count,
+    machineMs: (end.machine - before.machine) / count,
+    serverMs: (end.server - before.server) / count,
   };
+}
+
+// The first burst of a server, whose default pool serves two of the creates. Their processor time is that of the whole machine with this
+// client until the last command has ended, as that of the starts alone is. Each round has a new server.
+async function measureFirst(run: Run): Promise<Section> {
+  const count = run.isShort ? 20 : 100;
+  await using raw = await openRawContainers(run);
+  const bursts: Burst[] = [];
+  const alone: number[] = [];
+  for (let round = 0; round < run.rounds(2, 1); round++) {
+    run.progress(`default pool, round ${round + 1}`);
+    // Half before and half after, because the speed of a machine changes within minutes.
+    const beforeMs = await startsAloneMs(raw, count / 2);
+    bursts.push(await measureFirstBurst(run, count));
+    alone.push((beforeMs + (await startsAloneMs(raw, count / 2))) / 2);
+  }
+  return {
+    title: `A create and \`true\`, ${count} at once, default pool, first burst`,
+    rows: [
+      { what: "create", unit: "ms", values: bursts.flatMap((burst) => burst.createMs) },
+      { what: "create and command", unit: "ms", values: bursts.flatMap((burst) => burst.bothMs) },
+      {
+        what: "processor time of each",
+        unit: "ms",
+        values: bursts.map((burst) => burst.machineMs),
+        beside: STARTS_ALONE,
+        targets: [{ of: "ratio", atMost: 1.2 }],
+      },
+      { what: "of that, the server and its programs", unit: "ms", values: bursts.map((burst) => burst.serverMs) },
+      { what: STARTS_ALONE, unit: "ms", values: alone },
+    ],
+  };
+}
+
+const STARTS_ALONE = "`runc run` and the daemon's start alone, processor time";
+
+async function measureFirstBurst(run: Run, count: number): Promise<Burst> {
+  await using server = await openServer(run);
+  const pid = server.berth.pid();
+  const used = () => ({ machine: machineMs(), server: processorMs(pid) + childrenMs(pid) });
+  const { sessions, ...burst } = await startAll(server, "true", count, used);
+  await Promise.all(sessions.map(server.caller.destroy));
+  await server.settle();
+  return burst;
 }
 
 function ownMs(): number {

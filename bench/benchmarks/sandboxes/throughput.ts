@@ -1,5 +1,5 @@
-import { startBareDaemon } from "../../baselines/bare-daemon.ts";
 import { openRawContainers } from "../../baselines/raw-container.ts";
+import { startsAloneMs } from "../../baselines/starts-alone.ts";
 import type { Benchmark, Run } from "../../support/benchmark.ts";
 import { childrenMs, machineMs, processorMs } from "../../support/processor-time.ts";
 import type { Row, Section, Target } from "../../report/report.ts";
@@ -66,19 +66,11 @@ async function measurePairs({ berth, caller }: BenchServer, callers: number, pai
   };
 }
 
-// The processor time of `runc run` and of the daemon's start, without a disk, ids, a row and a request.
 async function measureAlone(run: Run): Promise<number[]> {
   run.progress(ALONE);
   await using raw = await openRawContainers(run);
   const used: number[] = [];
-  for (let round = 0; round < run.rounds(4, 1); round++) {
-    const before = machineMs();
-    for (let i = 0; i < ALONE_AT_ONCE; i++) {
-      await raw.run(["/bin/sh", "-c", ":"]);
-      await startBareDaemon();
-    }
-    used.push((machineMs() - before) / ALONE_AT_ONCE);
-  }
+  for (let round = 0; round < run.rounds(4, 1); round++) used.push(await startsAloneMs(raw, ALONE_AT_ONCE));
   return used;
 }
 
@@ -95,7 +87,6 @@ function sectionsOf(callers: number, rounds: Round[], alone: number[]): Section[
   return [{ title: `Create and destroy, callers: ${callers}`, rows: withTargets }];
 }
 
-// The kernel counts in steps of 10 ms.
 const ALONE_AT_ONCE = 10;
 const ALONE = "CPU of `runc run` and the daemon's start alone";
 const TARGETS: Record<string, Target[]> = {
