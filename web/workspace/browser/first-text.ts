@@ -4,14 +4,19 @@ const REST_MS = 500;
 
 const shown = Promise.withResolvers<void>();
 
-// The first text is on the screen with its colours.
+const waited = new Promise<void>((resolve) => setTimeout(resolve, MAX_WAIT_MS));
+
+// The first text is on the screen with its colours, or what an empty workspace shows instead.
 export const markFirstText = (): void => shown.resolve();
 
 // Resolves after the first text is shown, or after a short wait if there is none.
 export async function afterFirstText(): Promise<void> {
-  await Promise.race([shown.promise, new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
+  await Promise.race([shown.promise, waited]);
   await new Promise((resolve) => setTimeout(resolve));
 }
 
+let screenShown: Promise<void> | null = null;
+
 // For what the first screen does not show.
-export const afterFirstScreen = () => afterFirstText().then(() => new Promise((resolve) => setTimeout(resolve, REST_MS)));
+export const afterFirstScreen = (): Promise<void> =>
+  (screenShown ??= afterFirstText().then(() => new Promise((resolve) => setTimeout(resolve, REST_MS))));

@@ -1,5 +1,7 @@
 import "../styles/editor/welcome.css";
 import { FilePlus, FolderGit2, Search, Upload } from "lucide-react";
+import { useEffect } from "react";
+import { markFirstText } from "../browser/first-text.ts";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { chooseUpload } from "../files/uploads.ts";
 import { FileIcon } from "../parts/file-icon.tsx";
@@ -10,6 +12,7 @@ import { nameOf, parentOf } from "../text/paths.ts";
 
 // Shown when no file is open.
 export default function Welcome() {
+  useEffect(markFirstText, []);
   const deps = { ...usePage(), ...useSandbox() };
   const { mayEdit } = useSession();
   const { startNew } = useActions();

@@ -4,7 +4,7 @@ import { loadModule } from "../browser/load-module.ts";
 import { usePage, useSandbox, useSandboxState, useSession, useSessionState } from "../state/context.ts";
 
 // The current branch in the status bar. Nothing is shown without a repository.
-export function BranchButton() {
+export default function BranchButton() {
   const deps = { ...usePage(), ...useSandbox(), ...useSession(), ...useActions() };
   const { mayEdit } = deps;
   // A repository that could not be fetched has no branch yet, only git's name for the first one.

@@ -1,10 +1,12 @@
 import { CircleX, TriangleAlert } from "lucide-react";
-import { BranchButton } from "../git/branch-button.tsx";
+import { lazyPart } from "../browser/lazy-part.ts";
 import { countProblems } from "../state/sandbox/languages.ts";
 import { usePage, usePageState, useSandboxState, useSession, useSessionState } from "../state/context.ts";
 import { activeFile } from "../state/tabs/editor-groups.ts";
 import { encodingNames } from "../text/encoding.ts";
 import { isReconnecting } from "../state/session/session-store.ts";
+
+const BranchButton = lazyPart(() => import("../git/branch-button.tsx"));
 
 export function StatusBar() {
   const { preferences, documents, layout } = usePage();
@@ -18,6 +20,7 @@ export function StatusBar() {
   const failing = usePageState("documents", ({ files }) =>
     Object.values(files).some((file) => file.kind === "text" && file.document.edited && file.document.failure !== null),
   );
+  const hasRepository = useSandboxState("git", ({ repository }) => repository !== null);
   const ports = useSandboxState("ports", (state) => state.list);
   const cursor = usePageState("cursor", (state) => state);
   return (
@@ -28,7 +31,7 @@ export function StatusBar() {
           Reconnecting
         </span>
       )}
-      <BranchButton />
+      {hasRepository && <BranchButton />}
       {unsaved > 0 && mayEdit && (
         <button type="button" onClick={() => void documents.saveAll()}>
           {unsaved} unsaved

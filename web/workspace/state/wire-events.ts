@@ -15,6 +15,7 @@ export function wireEvents(base: string, page: Page, sandbox: Sandbox, session: 
   const { mayEdit } = session;
   let wasConnected = false;
   let hadTerminal = Promise.resolve(false);
+  let resync: Promise<void> | null = null;
 
   if (mayEdit) {
     const { values, show, unwritten } = preferences;
@@ -78,7 +79,7 @@ export function wireEvents(base: string, page: Page, sandbox: Sandbox, session: 
     if (event.type === "ports") return onPorts(event);
     if (event.type === "settings") return preferences.showRepository(event.settings);
     if (event.type === "agent") return agentLink.update(event.agent);
-    if (event.overflow) return void resync();
+    if (event.overflow) return resyncSoon();
     files.changed(event.changes);
     documents.changed(event.changes.map(({ path }) => path));
     git.changed();
@@ -93,8 +94,8 @@ export function wireEvents(base: string, page: Page, sandbox: Sandbox, session: 
     agentLink.update(event.agent);
     // The first requests failed if the session was paused at that time.
     if (!wasConnected) void loadInitialView(files, page);
-    // Changes before this message were not reported. The files of a page that is just opening were read a moment ago.
-    void (wasConnected ? resync() : afterFirstText().then(resync));
+    // Changes before this message were not reported.
+    resyncSoon();
     wasConnected = true;
     // The first visit to an empty workspace opens a terminal. If a pause prevented that, the next connection opens it.
     const isWanted = mayEdit && event.terminals.length === 0 && layout.store.getState().terminalsOpen;
@@ -111,7 +112,15 @@ export function wireEvents(base: string, page: Page, sandbox: Sandbox, session: 
       });
   }
 
-  async function resync(): Promise<void> {
+  // The files of a page that is just opening were read a moment ago, so its first text comes first.
+  function resyncSoon(): void {
+    resync ??= afterFirstText().then(() => {
+      resync = null;
+      return readAgain();
+    });
+  }
+
+  async function readAgain(): Promise<void> {
     git.changed();
     await Promise.all([files.reloadAll(), documents.resync()]);
   }

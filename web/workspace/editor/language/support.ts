@@ -1,5 +1,5 @@
 import type { Extension, Text } from "@codemirror/state";
-import { afterFirstText } from "../../browser/first-text.ts";
+import { afterFirstScreen } from "../../browser/first-text.ts";
 import { loadModule } from "../../browser/load-module.ts";
 import type { ClientDeps } from "./client.ts";
 import { fileLanguage } from "./file-language.ts";
@@ -16,7 +16,7 @@ export async function languageSupport(deps: SupportDeps, path: string, text: () 
   const language = fileLanguage(path);
   // A language server is a program of the sandbox, and viewers start none.
   if (!deps.mayEdit || language === null || text().length > MAX_CHARS) return null;
-  await afterFirstText();
+  await afterFirstScreen();
   const { clientFor } = await loadModule(() => import("./clients.ts"));
   const client = await clientFor(deps, language.language);
   return client?.support(path, language, text) ?? null;
