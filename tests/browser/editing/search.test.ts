@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import { seriousFaults } from "../../support/browser/axe.ts";
-import { editor, eventually, expectGone, expectVisible, hasFocus, openFile, treeItem } from "../../support/browser/workspace.ts";
+import {
+  editor,
+  eventually,
+  expectGone,
+  expectVisible,
+  hasFocus,
+  newWorkspacePage,
+  openFile,
+  treeItem,
+} from "../../support/browser/workspace.ts";
 import { describeOnSharedServer } from "../../support/browser/browser-suite.ts";
 
 describeOnSharedServer("finding in the workspace: in files, in a file, and files by name", (suite) => {
@@ -102,6 +111,27 @@ describeOnSharedServer("finding in the workspace: in files, in a file, and files
     answering.resolve();
     await expectVisible(page.getByLabel("Text of unseen.rs"));
     await page.unroute("**/api/files/find?*");
+  });
+
+  test("shortcuts that are pressed as soon as the page is there wait for their commands, and for the palette", async () => {
+    const workspace = await suite.sharedWorkspace({ "early.txt": "first\n" });
+    const page = await newWorkspacePage(suite.browser);
+    const loading = Promise.withResolvers<void>();
+    await page.route("**/assets/commands-*.js", async (route) => {
+      await loading.promise;
+      await route.continue();
+    });
+    await page.goto(await workspace.link(), { waitUntil: "commit" });
+    await expectVisible(page.getByRole("complementary", { name: "files" }));
+    for (const shortcut of ["Control+B", "Control+J", "Control+P"]) await page.keyboard.press(shortcut);
+    await page.keyboard.type("early");
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByRole("dialog", { name: "Loading" }));
+    loading.resolve();
+    await expectVisible(page.getByLabel("Text of early.txt"));
+    await expectGone(page.getByRole("complementary", { name: "files" }));
+    await expectGone(page.getByRole("region", { name: "Terminals" }));
+    await page.context().close();
   });
 
   test("a search result opens its line", async () => {

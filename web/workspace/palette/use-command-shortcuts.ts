@@ -1,28 +1,36 @@
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import type { Command } from "./commands/command.ts";
 import { matchesShortcut, reachesShell } from "../browser/shortcuts.ts";
+import type { LoadedCommands } from "./use-commands.ts";
 
-// Runs commands by their shortcuts, anywhere on the page except in open dialogs. A shortcut that is pressed before the commands are
-// loaded runs when they are, and the browser does not act on it.
-export function useCommandShortcuts(commands: Command[] | null): void {
-  const early = useRef<KeyboardEvent>(null);
-  useEffect(() => {
+// Runs commands by their shortcuts, anywhere on the page except in open dialogs. Those that are pressed before their commands are loaded
+// run when they are, in their order. It listens before the page is painted for the first time.
+export function useCommandShortcuts({ list, isComplete, loadNow }: LoadedCommands): void {
+  const early = useRef<KeyboardEvent[]>([]);
+  useLayoutEffect(() => {
+    const commandFor = (event: KeyboardEvent) => list.find((candidate) => isMeant(candidate, event));
     const onKeyDown = (event: KeyboardEvent) => {
       if (document.querySelector("dialog[open], .scrim")) return;
-      if (commands === null && !((event.ctrlKey || event.metaKey) && EARLY_KEYS.test(event.key))) return;
-      const command = commands?.find((candidate) => isMeant(candidate, event));
-      if (commands === null) early.current = event;
-      else if (!command) return;
+      const command = commandFor(event);
+      if (command) command.run();
+      else if (isComplete || !mayBeShortcut(event)) return;
+      else {
+        early.current.push(event);
+        loadNow();
+        if (!BROWSER_KEYS.test(event.key)) return;
+      }
       event.preventDefault();
       event.stopPropagation();
-      command?.run();
     };
     addEventListener("keydown", onKeyDown, { capture: true });
-    if (commands !== null && early.current) onKeyDown(early.current);
-    if (commands !== null) early.current = null;
+    // An editor may have handled those that were left to the page.
+    const waiting = isComplete ? early.current.splice(0) : [];
+    for (const event of waiting) if (BROWSER_KEYS.test(event.key) || !event.defaultPrevented) commandFor(event)?.run();
     return () => removeEventListener("keydown", onKeyDown, { capture: true });
-  }, [commands]);
+  }, [list, isComplete, loadNow]);
 }
+
+const mayBeShortcut = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean => ctrlKey || metaKey || altKey || /^F\d/.test(key);
 
 function isMeant({ handledBy, inTerminal, shortcut, isAvailable }: Command, event: KeyboardEvent): boolean {
   if (shortcut === undefined || !matchesShortcut(event, shortcut)) return false;
@@ -38,7 +46,7 @@ function isMeant({ handledBy, inTerminal, shortcut, isAvailable }: Command, even
 }
 
 // With Control or Command, the browser would print, save or search the page.
-const EARLY_KEYS = /^[bdefghjps`,]$/i;
+const BROWSER_KEYS = /^[bdefghjps`,]$/i;
 
 // Keys that Vim uses while its editor has the focus.
 const VIM_KEYS = new Set(["Mod+B"]);

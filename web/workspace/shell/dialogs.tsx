@@ -1,6 +1,6 @@
-import type { KeyboardEvent } from "react";
+import { useEffect, type KeyboardEvent } from "react";
 import { lazyPart } from "../browser/lazy-part.ts";
-import type { Command } from "../palette/commands/command.ts";
+import type { LoadedCommands } from "../palette/use-commands.ts";
 import { usePage, usePageState } from "../state/context.ts";
 
 export const OpenDialogs = lazyPart(() => import("./open-dialogs.tsx"), <LoadingDialog />);
@@ -17,9 +17,14 @@ function LoadingDialog() {
 }
 
 // The palette, lists to pick from, and questions.
-export function Dialogs({ commands }: { commands: Command[] }) {
+export function Dialogs({ list, isComplete, loadNow }: LoadedCommands) {
   const palette = usePageState("palette", (state) => state.mode !== null);
   const picker = usePageState("picker", (state) => state.list !== null);
   const question = usePageState("dialogs", (state) => state.question !== null);
-  return (palette || picker || question) && <OpenDialogs commands={commands} />;
+  const isOpen = palette || picker || question;
+  useEffect(() => {
+    if (isOpen && !isComplete) loadNow();
+  }, [isOpen, isComplete, loadNow]);
+  if (!isOpen) return null;
+  return isComplete ? <OpenDialogs commands={list} /> : <LoadingDialog />;
 }

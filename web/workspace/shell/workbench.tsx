@@ -1,5 +1,5 @@
-import { lazy, Suspense, useEffect, useState, type KeyboardEvent } from "react";
-import { usePage, usePageState, useSandbox, useSession, useSessionState } from "../state/context.ts";
+import { lazy, Suspense, useEffect, type KeyboardEvent } from "react";
+import { usePage, usePageState, useSessionState } from "../state/context.ts";
 import { useActions } from "../actions/actions.ts";
 import { lazyPart } from "../browser/lazy-part.ts";
 import { loadModule } from "../browser/load-module.ts";
@@ -8,8 +8,8 @@ import { activeGroupOf, activeTabOf } from "../state/tabs/editor-groups.ts";
 import { nameOf } from "../text/paths.ts";
 import { Dialogs } from "./dialogs.tsx";
 import { isCompactScreen, useIsCompactScreen, useIsNarrowScreen } from "../browser/media-query.ts";
-import type { Command } from "../palette/commands/command.ts";
 import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
+import { useCommands } from "../palette/use-commands.ts";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { ActivityBar } from "./activity-bar.tsx";
 import { EditorGroupView } from "../editor/editor-group.tsx";
@@ -40,24 +40,12 @@ export function Workbench() {
           {narrow ? <NarrowBody /> : <WideBody />}
         </div>
         <StatusBar />
-        <Dialogs commands={commands ?? []} />
+        <Dialogs {...commands} />
         <NoticeList />
       </div>
       {paused && <PausedOverlay />}
     </>
   );
-}
-
-// The first screen needs no commands, so they load while it appears. Null until then.
-function useCommands(): Command[] | null {
-  const [page, sandbox, session, actions] = [usePage(), useSandbox(), useSession(), useActions()];
-  const [commands, setCommands] = useState<Command[] | null>(null);
-  useEffect(() => {
-    void loadModule(() => import("../palette/commands/commands.ts")).then(({ createCommands }) =>
-      setCommands(createCommands(page, sandbox, session, actions)),
-    );
-  }, [page, sandbox, session, actions]);
-  return commands;
 }
 
 // Names the file and the partner in the browser's tab, so that several workspaces are easy to tell apart.

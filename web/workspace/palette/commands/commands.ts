@@ -11,17 +11,17 @@ import { isAgentHidden } from "../../state/session/session-store.ts";
 import type { Command } from "./command.ts";
 import { desktopCommands } from "./desktop-commands.ts";
 import { gitCommands } from "./git-commands.ts";
+import { paletteCommands } from "./palette-commands.ts";
 import { tabCommands } from "./tab-commands.ts";
 import { chooseUpload } from "../../files/uploads.ts";
 import { createEditorCommands, createLanguageCommands } from "./editor-commands.ts";
 
 // All commands, in the order of the palette. A command without a title is only a second shortcut.
 export function createCommands(page: Page, sandbox: Sandbox, session: Session, actions: Actions): Command[] {
-  const { activeEditor, documents, layout, palette, preferences } = page;
+  const { documents, layout, preferences } = page;
   const { terminals } = sandbox;
   const move = createMoveActions({ ...page, ...sandbox, ...actions });
   const deps = { ...page, ...sandbox, ...session, ...actions, ...move };
-  const hasEditor = () => activeEditor.current() !== null;
   const activeFile = () => {
     const tab = activeTabOf(layout.store.getState());
     return tab && "path" in tab ? tab.path : null;
@@ -37,11 +37,7 @@ export function createCommands(page: Page, sandbox: Sandbox, session: Session, a
   const side = (view: SideView) => () => move.focusSideView(view);
   const theme = (to: "system" | "light" | "dark") => () => preferences.set({ theme: to });
   const all: Command[] = [
-    { id: "files.open", title: "Go to file…", shortcut: "Mod+P", inTerminal: true, run: () => palette.open("files") },
-    { id: "palette", title: "Show all commands", shortcut: "Mod+Shift+P", run: () => palette.open("commands") },
-    { id: "palette.f1", title: "", shortcut: "F1", inTerminal: true, run: () => palette.open("commands") },
-    { id: "line.open", title: "Go to line…", shortcut: "Ctrl+G", isAvailable: hasEditor, run: () => palette.open("line") },
-    { id: "symbols.open", title: "Go to symbol…", shortcut: "Mod+Shift+O", isAvailable: hasEditor, run: () => palette.open("symbols") },
+    ...paletteCommands(page),
     { id: "file.save", title: "Save", shortcut: "Mod+S", run: () => void (activeFile() && saveFile(deps, activeFile() ?? "")) },
     { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
     { id: "file.new", title: "New file…", run: () => void actions.startNew("file") },
