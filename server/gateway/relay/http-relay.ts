@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type SandboxId } from "@berth/contract";
 import { bodyFraming, discardUnreadBody } from "@berth/contract/forwarding/forwarding.ts";
 import { Cancellation } from "../../bounded-io/cancellation.ts";
@@ -90,7 +91,8 @@ async function sendResponse(daemonResponse: LinkResponse, relayed: HttpRelayRequ
     if (!hasBody) return void response.end();
     if (whole) {
       if (hasTrailer) response.addTrailers(trailersFromSandbox(daemonResponse.trailers));
-      countOutput(whole.length);
+      const waitMs = countOutput(whole.length);
+      if (waitMs > 0) await delay(waitMs);
       return void response.end(whole);
     }
     const lastLine = async () => (await relayed.lastLine?.(headers)) ?? null;
