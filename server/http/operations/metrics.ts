@@ -5,6 +5,7 @@ import { AppError } from "@berth/contract";
 import { observeByLabels } from "../../metrics-by-labels.ts";
 import { isLoopbackUrl } from "../../network/loopback.ts";
 import { isLoopbackCaller } from "../requests/local-caller.ts";
+import type { CallWatch } from "./watch-calls.ts";
 
 export interface MetricsDeps {
   registry: Registry;
@@ -15,7 +16,7 @@ export interface MetricsDeps {
 }
 
 // Adds /metrics for Prometheus and measures the duration of requests. Labels are route patterns, so their number is bounded.
-export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseUrl }: MetricsDeps): void {
+export function addMetrics(app: FastifyInstance, watch: CallWatch, { registry, metricsToken, baseUrl }: MetricsDeps): void {
   const isPublic = !isLoopbackUrl(baseUrl);
   const duration = new Histogram({
     name: "berth_http_request_duration_seconds",
@@ -31,11 +32,10 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseU
     labelNames: ["code"] as const,
     registers: [registry],
   });
-  app.addHook("onResponse", (request, reply, done) => {
+  watch.onAnswered((request, reply, ms) => {
     const route = request.is404 ? "none" : (request.routeOptions.url ?? "none");
-    observe(reply.elapsedTime / 1000, request.method, route, reply.statusCode);
+    observe(ms / 1000, request.method, route, reply.statusCode);
     if (reply.statusCode >= 400) errors.inc({ code: String(reply.getHeader("x-error-code") ?? "none") });
-    done();
   });
 
   app.get("/metrics", { config: { public: true } }, async (request, reply) => {

@@ -1,14 +1,15 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../../log.ts";
 import { spanOf, type Span } from "../../tracing/span.ts";
+import type { CallWatch } from "./watch-calls.ts";
 
 // Logs one line per request and ends its span, with the route's pattern instead of the URL, because URLs contain ids and signatures. Successful
 // probes are logged at debug level: three servers on Kubernetes would write a hundred such lines a minute.
-export function logRequests(app: FastifyInstance, log: Log): void {
+export function logRequests(watch: CallWatch, log: Log): void {
   const isWritten = log.writes("info");
-  app.addHook("onResponse", (request, reply, done) => {
+  watch.onAnswered((request, reply, ms) => {
     const span = spanOf(request.raw);
-    if (!isWritten && !span?.isRecorded) return done();
+    if (!isWritten && !span?.isRecorded) return;
     const { config, url } = request.routeOptions;
     const level = config.probe && reply.statusCode < 400 ? "debug" : "info";
     log[level]("http.request", {
@@ -16,13 +17,12 @@ export function logRequests(app: FastifyInstance, log: Log): void {
       method: request.method,
       route: request.is404 ? null : url,
       status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 100) / 100,
+      ms: Math.round(ms * 100) / 100,
       partner: request.principal?.partner.id,
       traceId: span?.traceId,
       spanId: span?.spanId,
     });
     if (span?.isRecorded) endSpan(span, request, reply);
-    done();
   });
 }
 
