@@ -146,7 +146,7 @@ export function createDaemonLinks({
     // A request must not wait for another one.
     if (!prepared || prepared.isBusy) return send(sandboxId, link, link.pool, linkRequest);
     const release = usePrepared(link, prepared);
-    const watched = (response: LinkResponse) => (response.body.once("close", release), response);
+    const watched = (response: LinkResponse) => (response.body.on("close", release), response);
     return send(sandboxId, link, prepared.client, linkRequest).then(watched, (error: unknown) => {
       release();
       throw error;

@@ -5,7 +5,7 @@ import { NAME_HEADER, ROLE_HEADER, type Visitor } from "@berth/contract/workspac
 // The headers that the relay passes between a caller and a daemon. Both are allowlists: the caller's keys and cookies never
 // reach the sandbox, and a sandbox's reply cannot act on our origin (no cookies, redirects or policies). Previews have
 // their own rules in preview/preview-headers.ts.
-const TO_SANDBOX = [
+const TO_SANDBOX = new Set([
   "accept",
   "content-length",
   "content-type",
@@ -16,8 +16,8 @@ const TO_SANDBOX = [
   "if-unmodified-since",
   "last-event-id",
   "range",
-];
-const FROM_SANDBOX = [
+]);
+const FROM_SANDBOX = new Set([
   "accept-ranges",
   "allow",
   "content-disposition",
@@ -28,7 +28,7 @@ const FROM_SANDBOX = [
   "last-modified",
   "x-error-code",
   ...Object.values(OUTPUT_HEADERS),
-];
+]);
 
 export const headersToSandbox = (headers: IncomingHttpHeaders): Record<string, string> => pick(headers, TO_SANDBOX);
 
@@ -41,21 +41,19 @@ export const visitorHeaders = ({ role, displayName }: Visitor): Record<string, s
 // The reply may be a user's file of any type. These headers stop a browser from treating it as our page, script or frame.
 export function headersFromSandbox(headers: IncomingHttpHeaders): Record<string, string> {
   const picked = pick(headers, FROM_SANDBOX);
-  return {
-    ...picked,
-    ...retryAfter(headers["retry-after"]),
-    "content-disposition": attachment(picked["content-disposition"]),
-    "content-security-policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "cache-control": picked["etag"] === undefined ? "no-store" : "private, no-cache",
-  };
+  const retryAfter = headers["retry-after"];
+  if (isShortWait(retryAfter)) picked["retry-after"] = retryAfter;
+  picked["content-disposition"] = attachment(picked["content-disposition"]);
+  picked["content-security-policy"] = "sandbox; default-src 'none'; frame-ancestors 'none'";
+  picked["cross-origin-resource-policy"] = "same-origin";
+  picked["referrer-policy"] = "no-referrer";
+  picked["x-content-type-options"] = "nosniff";
+  picked["cache-control"] = picked["etag"] === undefined ? "no-store" : "private, no-cache";
+  return picked;
 }
 
-// Only a short wait in seconds: the daemon sends it with 503, and a hostile one must not stop callers for hours.
-const retryAfter = (value: string | undefined): Record<string, string> =>
-  value !== undefined && /^\d{1,2}$/.test(value) ? { "retry-after": value } : {};
+// In seconds: the daemon sends it with 503, and a hostile one must not stop callers for hours.
+const isShortWait = (value: string | undefined): value is string => value !== undefined && /^\d{1,2}$/.test(value);
 
 // X-Exit-Code is the only trailer that is relayed. Node allows trailers only on a body of unknown length.
 export const announcesExitCode = (headers: IncomingHttpHeaders): boolean =>
@@ -76,11 +74,11 @@ function attachment(disposition: string | undefined): string {
 // False for bytes that Node refuses to write in a header. A hostile daemon may send them.
 export const isSendable = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 
-function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
+function pick(headers: IncomingHttpHeaders, names: ReadonlySet<string>): Record<string, string> {
   const picked: Record<string, string> = {};
-  for (const name of names) {
+  for (const name in headers) {
     const value = headers[name];
-    if (typeof value === "string" && isSendable(value)) picked[name] = value;
+    if (names.has(name) && typeof value === "string" && isSendable(value)) picked[name] = value;
   }
   return picked;
 }
