@@ -93,7 +93,7 @@ test("a request is reported under its route, with and without a body", async () 
   await using plain = await startTestApp();
   const sessions = {
     ...plain.sessions,
-    get: (...asked: Parameters<typeof plain.sessions.get>) => (block(), plain.sessions.get(...asked)),
+    read: (...asked: Parameters<typeof plain.sessions.read>) => (block(), plain.sessions.read(...asked)),
     create: (...asked: Parameters<typeof plain.sessions.create>) => (block(), plain.sessions.create(...asked)),
   };
   await using app = await startTestApp({ sessions, store: plain.store });

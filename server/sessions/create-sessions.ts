@@ -7,7 +7,7 @@ import { createCreateCall, type CreateCallDeps } from "./calls/create-call.ts";
 import { idOrUnused } from "./find-session.ts";
 import { createStepCalls, type StepCallsDeps } from "./calls/step-calls.ts";
 import type { Changes } from "./changes.ts";
-import type { Sessions } from "./sessions.ts";
+import type { Sessions, SessionView } from "./sessions.ts";
 
 export type SessionsDeps = CreateCallDeps & StepCallsDeps & ChangeCallsDeps & { changes: Changes };
 
@@ -15,15 +15,22 @@ export type SessionsDeps = CreateCallDeps & StepCallsDeps & ChangeCallsDeps & { 
 export function createSessions(deps: SessionsDeps): Sessions {
   const { store, steps, placement, changes } = deps;
   const nextSlice = createLoopTurns();
+
+  function read(partnerId: string, id: string): SessionView | Promise<SessionView> {
+    const requireOwn = (view: SessionView | null | undefined): SessionView => {
+      if (!view || view.partnerId !== partnerId) throw new AppError("session_not_found");
+      return view;
+    };
+    const found = readView(store, idOrUnused(id));
+    return found instanceof Promise ? found.then(requireOwn) : requireOwn(found);
+  }
+
   return {
     create: createCreateCall(deps),
     ...createStepCalls(deps),
     ...createChangeCalls(deps),
-    async get(partnerId, id) {
-      const view = await readView(store, idOrUnused(id));
-      if (!view || view.partnerId !== partnerId) throw new AppError("session_not_found");
-      return view;
-    },
+    read,
+    get: async (partnerId, id) => read(partnerId, id),
     list: (partnerId, filter) => listSessions(store.db, partnerId, filter, nextSlice),
     bySandbox: async (sandboxId) => (isSandboxId(sandboxId) && (await readViewBySandbox(store, sandboxId))) || null,
     onChange: changes.listen,

@@ -24,6 +24,8 @@ export type { Recorder } from "./states/transitions.ts";
 export interface Sessions extends AsyncDisposable {
   create(partner: PartnerLimits, request: CreateRequest, options?: ChangeOptions): Promise<SessionView>;
   get(partnerId: string, id: string): Promise<SessionView>;
+  // The same, but without a promise if the session is in memory: it then throws what `get` rejects with.
+  read(partnerId: string, id: string): SessionView | Promise<SessionView>;
   pause(partnerId: string, id: string, options?: ChangeOptions): Promise<SessionView>;
   resume(partnerId: string, id: string, options: ChangeOptions & { autoStartAgent: boolean }): Promise<SessionView>;
   destroy(partnerId: string, id: string, options?: ChangeOptions): Promise<SessionView>;

@@ -25,8 +25,13 @@ export interface Store extends AsyncDisposable {
   sync(): Promise<void>;
   // The first row of a prepared query with one parameter, for rows that every request reads. It sees committed data and does not wait for
   // this server's transactions. The result may be shared with other callers, so none of them may change it. On SQLite a write of
-  // another process is seen after some milliseconds, on PostgreSQL at once.
-  first<Row, Result>(query: CompiledQuery<Row>, parameter: string, parse: (row: Row) => Result): Promise<Result | undefined>;
+  // another process is seen after some milliseconds, on PostgreSQL at once. Returns a promise only if the database has to be asked over the
+  // network.
+  first<Row, Result>(
+    query: CompiledQuery<Row>,
+    parameter: string,
+    parse: (row: Row) => Result,
+  ): Result | undefined | Promise<Result | undefined>;
   // Resolves if the database answers; otherwise throws `store_unavailable`.
   ready(): Promise<void>;
   // A number that changes whenever another process writes, so that callers know when a cache is stale. Cheap. PostgreSQL
@@ -95,9 +100,7 @@ async function connect(options: StoreOptions & { allowLongStatements?: boolean }
       return options.sync === "later" ? committed : afterSync(committed);
     },
     sync,
-    async first<Row, Result>(query: CompiledQuery<Row>, parameter: string, parse: (row: Row) => Result): Promise<Result | undefined> {
-      return read(query.sql, parameter, parse as (row: unknown) => Result);
-    },
+    first: (query, parameter, parse) => read(query.sql, parameter, parse as (row: unknown) => ReturnType<typeof parse>),
     async ready() {
       await sql`select 1`.execute(db);
     },

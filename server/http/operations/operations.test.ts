@@ -61,7 +61,7 @@ describe("operations", () => {
         done();
       },
     });
-    const failing = { get: () => Promise.reject(new Error("broken")) };
+    const failing = { read: () => Promise.reject(new Error("broken")) };
     await using plain = await startTestApp();
     await using app = await startTestApp({ log: createLog("info", sink), sessions: { ...plain.sessions, ...failing } });
     lines.length = 0;
@@ -123,7 +123,7 @@ describe("shutdown and failures", () => {
 
   test("an unexpected error becomes a 500 without internals", async () => {
     await using plain = await startTestApp();
-    const sessions = { ...plain.sessions, get: () => Promise.reject(new Error("connect to 10.0.0.1 with password")) };
+    const sessions = { ...plain.sessions, read: () => Promise.reject(new Error("connect to 10.0.0.1 with password")) };
     await using app = await startTestApp({ sessions });
     const { status, text: body, headers } = await app.call("GET", "/api/b2b/sessions/x");
     expect([status, body, headers.get("x-error-code")]).toEqual([500, '{"error":"Something went wrong on our side"}', "internal"]);

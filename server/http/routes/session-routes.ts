@@ -25,7 +25,16 @@ import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { readEgressLog } from "../session-format/egress-log.ts";
 import { findChangeFaults } from "../session-format/rule-requests.ts";
 import { parseLaunch, parseResume, parseUpdate } from "../session-format/session-requests.ts";
-import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "../session-format/session-view.ts";
+import {
+  etagOf,
+  formatSession,
+  matchesEtag,
+  pageJson,
+  rememberTexts,
+  toResumed,
+  toSession,
+  type SessionFormat,
+} from "../session-format/session-view.ts";
 
 export interface SessionRouteDeps {
   sessions: Sessions;
@@ -81,18 +90,23 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     });
   });
 
-  const textOf = rememberTexts((baseUrl, session) => JSON.stringify(toSession(baseUrl, session)));
-  addRoute(app, "getSession", async (request, reply) => {
+  const briefOf = rememberTexts((baseUrl, session) => JSON.stringify(toSession(baseUrl, session)));
+  const bodyOf = (session: SessionView, format: SessionFormat): string =>
+    format === "brief" ? briefOf(baseUrlOf(session), session) : JSON.stringify(formatSession(baseUrlOf(session), session, format));
+
+  // Most sessions are in memory, and then nothing here waits.
+  addRoute(app, "getSession", (request, reply) => {
     const format = parseExpand(request.query as Query);
-    const session = await sessions.get(partnerIdOf(request), idOf(request));
-    const etag = etagOf(session, format);
-    reply.header("etag", etag).header("cache-control", "private, no-cache");
-    if (matchesEtag(request.headers["if-none-match"], etag)) return reply.code(304).send();
-    reply.type("application/json; charset=utf-8");
-    const learning = servers.learn([session]);
-    if (learning) await learning;
-    const baseUrl = baseUrlOf(session);
-    return format === "brief" ? textOf(baseUrl, session) : JSON.stringify(formatSession(baseUrl, session, format));
+    const found = sessions.read(partnerIdOf(request), idOf(request));
+    return found instanceof Promise ? found.then((session) => answer(session)) : answer(found);
+
+    function answer(session: SessionView): string | undefined | Promise<string> {
+      const etag = etagOf(session, format);
+      reply.header("etag", etag).header("cache-control", "private, no-cache");
+      if (matchesEtag(request.headers["if-none-match"], etag)) return void reply.code(304).send();
+      reply.type("application/json; charset=utf-8");
+      return servers.learn([session])?.then(() => bodyOf(session, format)) ?? bodyOf(session, format);
+    }
   });
 
   addRoute(app, "getEgress", async (request) => {

@@ -88,6 +88,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
       sessions.set(session.id, session);
       return session;
     },
+    read: find,
     get: async (partnerId, id) => find(partnerId, id),
     async pause(partnerId, id, options) {
       const session = find(partnerId, id);

@@ -100,7 +100,7 @@ const isValue = (value: unknown) =>
 export function prepareFirst<Row, Result>(
   build: (db: Db) => CompiledQuery<Row>,
   parse: (row: Row) => Result,
-): (store: Reader, parameter: string) => Promise<Result | undefined> {
+): (store: Reader, parameter: string) => Found<Result> {
   const built: Partial<Record<Engine, CompiledQuery<Row>>> = {};
   return (store, parameter) => store.first((built[store.engine] ??= build(store.db)), parameter, parse);
 }
@@ -109,5 +109,7 @@ export function prepareFirst<Row, Result>(
 interface Reader {
   readonly db: Db;
   readonly engine: Engine;
-  first<Row, Result>(query: CompiledQuery<Row>, parameter: string, parse: (row: Row) => Result): Promise<Result | undefined>;
+  first<Row, Result>(query: CompiledQuery<Row>, parameter: string, parse: (row: Row) => Result): Found<Result>;
 }
+
+type Found<Result> = Result | undefined | Promise<Result | undefined>;
