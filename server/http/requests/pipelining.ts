@@ -8,8 +8,6 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 // response to the one before and for the next round of the event loop. Clients that pipeline are rare and send few requests
 // ahead, so a connection with more is closed.
 export function handleInSequence(handle: Handle): Handle {
-  const connections = new WeakMap<Socket, Connection>();
-
   function start(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     connection.isBusy = true;
     // It closes once, and `once` would cost several times as much.
@@ -29,8 +27,7 @@ export function handleInSequence(handle: Handle): Handle {
   return (request, response) => {
     const { socket } = request;
     if (socket.destroyed) return;
-    let connection = connections.get(socket);
-    if (!connection) connections.set(socket, (connection = { socket, isBusy: false, waiting: [] }));
+    const connection = ((socket as QueuedSocket)[CONNECTION] ??= { socket, isBusy: false, waiting: [] });
     if (!connection.isBusy) {
       start(connection, request, response);
     } else if (connection.waiting.length < MAX_WAITING) {
@@ -40,6 +37,10 @@ export function handleInSequence(handle: Handle): Handle {
     }
   };
 }
+
+// A property of the socket, because every request looks for it: a map of sockets takes several times as long.
+const CONNECTION = Symbol("connection");
+type QueuedSocket = Socket & { [CONNECTION]?: Connection };
 
 interface Connection {
   socket: Socket;
