@@ -87,9 +87,11 @@ function coverWith(stream: CoverableStream, cover: Cover): void {
   stream.emit = emitCovered;
 }
 
+// `splice` would make an array for every stream that closes.
 function removeFrom(open: CoverableStream[], stream: CoverableStream): void {
   const index = open.indexOf(stream);
-  if (index >= 0) open.splice(index, 1);
+  const last = index >= 0 ? open.pop() : undefined;
+  if (last && last !== stream) open[index] = last;
 }
 
 interface Cover {
