@@ -29,6 +29,10 @@ interface Use {
   quietSinceMs: number;
 }
 
+// A property of the socket, because every request looks for it.
+const USE = Symbol("use");
+type UsedSocket = Socket & { [USE]?: Use };
+
 const LOOK_MS = 50;
 
 export function watchConnections(server: Server, { maxConnections = Infinity, quietMs = 0 }: ConnectionLimits = {}): ClosingConnections {
@@ -36,7 +40,9 @@ export function watchConnections(server: Server, { maxConnections = Infinity, qu
   let closing = false;
 
   server.on("connection", (socket: Socket) => {
-    connections.set(socket, { requests: 0, responses: [], bytesRead: 0, quietSinceMs: performance.now() });
+    const use: Use = { requests: 0, responses: [], bytesRead: 0, quietSinceMs: performance.now() };
+    connections.set(socket, use);
+    (socket as UsedSocket)[USE] = use;
     socket.once("close", () => connections.delete(socket));
     if (connections.size > maxConnections) makeRoomFor(socket);
     if (connections.size > maxConnections) endSocketWithReply(socket, toErrorReply(new AppError("too_many_connections")));
@@ -46,8 +52,8 @@ export function watchConnections(server: Server, { maxConnections = Infinity, qu
   // Node and Fastify call it as soon as the server closes, when the next request of a client may be on its way.
   server.closeIdleConnections = closeQuiet;
 
-  const begun = (socket: Socket): Use | undefined => {
-    const use = connections.get(socket);
+  const begun = (socket: UsedSocket): Use | undefined => {
+    const use = socket[USE];
     if (use) use.requests++;
     return use;
   };
