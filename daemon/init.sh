@@ -18,8 +18,8 @@ unset NODE_OPTIONS
 # V8 accepts a snapshot only with the flags with which build.ts has made it. Without rehashing, the hashes of strings are the same
 # in all sandboxes, so that a program in a sandbox could slow down this sandbox's daemon, but no other. The compilers cost more memory
 # and time than the daemon's work is worth (reduce-memory.ts), and so do threads for garbage collection. Without these, one of V8's own
-# threads is enough; 0 would mean one for each processor.
-flags="--no-rehash-snapshot --no-opt --no-maglev --no-sparkplug --max-semi-space-size=1 --single-threaded --v8-pool-size=1"
+# threads is enough; 0 would mean one for each processor. An idle daemon calls `gc` (collect-when-idle.ts).
+flags="--no-rehash-snapshot --no-opt --no-maglev --no-sparkplug --max-semi-space-size=1 --single-threaded --v8-pool-size=1 --expose-gc"
 
 # Starts the daemon with options of Node, and sets `code` when it has ended.
 run() {

@@ -2,6 +2,7 @@
 import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { openDaemon } from "./daemon.ts";
+import { collectWhenIdle } from "./heap/collect-when-idle.ts";
 import { reduceMemory } from "./heap/reduce-memory.ts";
 import { rehearseStart } from "./heap/rehearse-start.ts";
 import { shareHeap } from "./heap/share-heap.ts";
@@ -45,6 +46,7 @@ async function main(): Promise<void> {
   if (!BERTH_SOCKET && !BERTH_LISTEN) fail("Set BERTH_SOCKET or BERTH_LISTEN to the address to listen on");
   const server = createDaemonServer();
   const daemon = await openDaemon(process.env, server);
+  collectWhenIdle(server);
 
   if (BERTH_SOCKET) {
     rmSync(BERTH_SOCKET, { force: true });

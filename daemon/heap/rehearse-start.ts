@@ -10,6 +10,7 @@ import { openDaemon } from "../daemon.ts";
 import { childProcess } from "../programs/child-process.ts";
 import type { CLibrary } from "../programs/spawn/c-library.ts";
 import { spawnWith } from "../programs/spawn/spawn.ts";
+import { collectWhenIdle } from "./collect-when-idle.ts";
 
 const TOKEN = "rehearsal";
 const IDLE_WITHIN_MS = 10_000;
@@ -80,6 +81,7 @@ async function callDaemon(folder: string): Promise<void> {
   const env = { BERTH_TOKEN_HASH: createHash("sha256").update(TOKEN).digest("hex"), BERTH_WORKSPACE: folder, BERTH_HOME: folder };
   const server = new EventEmitter();
   await openDaemon(env, server as never);
+  collectWhenIdle(server as never);
   const call = async (method: string, url: string, body: string, accept = "application/json") => {
     const headers = { [TOKEN_HEADER]: TOKEN, accept };
     const request = Object.assign(Readable.from([Buffer.from(body)]), { method, url, headers });

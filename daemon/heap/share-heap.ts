@@ -9,20 +9,30 @@ const MAP_PRIVATE = 2;
 const MAP_FIXED = 16;
 
 // Node keeps V8's snapshot in memory after the start, although nothing reads it again: 3 MB in every sandbox. This puts the pages of a
-// file with the same bytes in their place (daemon.heap, see build.ts), which all daemons of a machine share, and returns what else the
-// C library does not need. Does nothing where that is not possible.
+// file with the same bytes in their place (daemon.heap, see build.ts), which all daemons of a machine share. Does nothing where that is
+// not possible.
 export function shareHeap(): void {
-  try {
-    const library = loadKoffi().load(null);
+  withLibrary((library) => {
     const fd = openSync(join(import.meta.dirname, "daemon.heap"), "r");
     try {
       replacePages(library, fd);
     } finally {
       closeSync(fd);
     }
-    library.func("int malloc_trim(size_t pad)")(0);
+  });
+  trimMemory();
+}
+
+// Returns memory that the C library does not need, if it can.
+export function trimMemory(): void {
+  withLibrary((library) => void library.func("int malloc_trim(size_t pad)")(0));
+}
+
+function withLibrary(work: (library: Library) => void): void {
+  try {
+    work(loadKoffi().load(null));
   } catch {
-    // No koffi, no such file, or a C library that is not glibc.
+    // No koffi, no file to share, or a C library that is not glibc.
   }
 }
 
