@@ -76,7 +76,7 @@ async function bringUpToDate(store: Store, options: StoreOptions): Promise<void>
 }
 
 async function connect(options: StoreOptions & { allowLongStatements?: boolean }): Promise<Store> {
-  const { dialect, plugins, foreignChanges, read, sync } = options.url ? await postgres(options.url, options) : await sqlite(options);
+  const { dialect, plugins, foreignChanges, read, sync, end } = options.url ? await postgres(options.url, options) : await sqlite(options);
   const db = new Kysely<Tables>({ dialect, plugins: [...plugins, queryWorkPlugin] });
   const laterDb = db.withoutPlugins().withPlugin(queryWorkPlugin);
   const current = new AsyncLocalStorage<{ open: boolean }>();
@@ -107,6 +107,7 @@ async function connect(options: StoreOptions & { allowLongStatements?: boolean }
     foreignChanges,
     async [Symbol.asyncDispose]() {
       await sync().catch(() => {});
+      await end();
       await db.destroy();
     },
   };
@@ -130,7 +131,7 @@ async function postgres(url: string, options: { log: Log; allowLongStatements?: 
       client.release();
     }
   });
-  return { dialect: new PostgresDialect({ pool }), plugins: [], foreignChanges: () => 0, read, sync: async () => {} };
+  return { dialect: new PostgresDialect({ pool }), plugins: [], foreignChanges: () => 0, read, sync: async () => {}, end: async () => {} };
 }
 
 async function sqlite({ file, lockTimeoutMs = 5000 }: StoreOptions) {

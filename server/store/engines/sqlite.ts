@@ -3,11 +3,15 @@ import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SqliteDatabase, SqliteStatement } from "kysely";
+import { createCheckpoints } from "./checkpoints.ts";
 import { sqliteFailure } from "./errors.ts";
 import { createGroupSync, type GroupSync } from "./group-sync.ts";
 import { createSqliteReader, type SqliteReader } from "./sqlite-reader.ts";
 
 const CACHED_STATEMENTS = 500;
+// Beyond this length of the log, a commit copies it itself (see checkpoints.ts), 4 kB each: after a large transaction, or if writes never
+// pause.
+const LOG_PAGES = 8000;
 // How long SQLite itself waits for a lock, blocking our thread; most locks are shorter. sqlite-dialect.ts handles longer ones.
 const LOCK_MS = 20;
 
@@ -20,6 +24,8 @@ export interface Sqlite {
   // Changes whenever another process writes.
   foreignChanges: () => number;
   read: SqliteReader["read"];
+  // Resolves when no thread uses the database. Must come before it is closed.
+  end: () => Promise<void>;
 }
 
 export async function openSqlite(file: string): Promise<Sqlite> {
@@ -31,7 +37,7 @@ export async function openSqlite(file: string): Promise<Sqlite> {
     const known = statements.get(text);
     if (known) return known;
     if (statements.size >= CACHED_STATEMENTS) statements.clear();
-    const statement = compile(database, text, reader.forget);
+    const statement = compile(database, text, onWrite);
     statements.set(text, statement);
     return statement;
   }
@@ -40,6 +46,11 @@ export async function openSqlite(file: string): Promise<Sqlite> {
   const foreignChanges = () => Number(dataVersion.get()?.["data_version"]);
   const reader = createSqliteReader(file, foreignChanges);
   const log = openLog(file);
+  const checkpoints = createCheckpoints(file);
+  const onWrite = () => {
+    reader.forget();
+    checkpoints.wrote();
+  };
   const close = () => {
     reader.close();
     log.close();
@@ -51,6 +62,7 @@ export async function openSqlite(file: string): Promise<Sqlite> {
     sync: log.sync,
     foreignChanges,
     read: (...query) => guard(() => reader.read(...query)),
+    end: async () => checkpoints[Symbol.asyncDispose](),
   };
 }
 
@@ -95,6 +107,7 @@ async function open(file: string): Promise<DatabaseSync> {
     guard(() => {
       // SQLite would block our thread at every commit. `sync` makes commits as durable as FULL does.
       database.exec("PRAGMA synchronous = NORMAL");
+      database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
       // The first read creates the write-ahead log.
       database.exec("SELECT count(*) FROM sqlite_schema");
     });
