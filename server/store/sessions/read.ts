@@ -106,8 +106,12 @@ export interface PoolKey {
 }
 
 export async function hasWarm(db: Db, pool: PoolKey, besides = 0): Promise<boolean> {
-  return (await warmSessions(db, pool).select("id").limit(1).offset(besides).executeTakeFirst()) !== undefined;
+  return (await oneWarm(db, { pool, besides })).length > 0;
 }
+
+const oneWarm = prepare((db, { pool, besides }: { pool: PoolKey; besides: number }) =>
+  warmSessions(db, pool).select("id").limit(1).offset(besides),
+);
 
 // The sandboxes among these whose programs may run right now.
 export async function runningAmong(db: Db, sandboxIds: readonly SandboxId[]): Promise<Set<SandboxId>> {

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { prepare } from "../../engines/prepared.ts";
 import type { Db } from "../../schema.ts";
 import type { PoolKey } from "../read.ts";
 import { SESSION_STATES, type Site, type SessionState } from "../session.ts";
@@ -14,17 +15,20 @@ export function countPartnerSandboxes(db: Db, site: Site): Promise<number> {
 }
 
 // The pool's blanks of one kind, also those that are still being created.
-export function countBlanks(db: Db, { template, templateHash, site }: PoolKey): Promise<number> {
-  return countOf(
-    db
-      .selectFrom("sessions")
-      .select(({ fn }) => fn.countAll().as("count"))
-      .where("state", "in", ["warming", "warm"])
-      .where("template", "=", template)
-      .where("template_hash", "=", templateHash)
-      .where(({ and }) => and({ ...site })),
-  );
+export async function countBlanks(db: Db, pool: PoolKey): Promise<number> {
+  const [row] = await blanks(db, pool);
+  return Number(row!.count);
 }
+
+const blanks = prepare((db, { template, templateHash, site }: PoolKey) =>
+  db
+    .selectFrom("sessions")
+    .select(({ fn }) => fn.countAll().as("count"))
+    .where("state", "in", ["warming", "warm"])
+    .where("template", "=", template)
+    .where("template_hash", "=", templateHash)
+    .where(({ and }) => and({ ...site })),
+);
 
 export interface QuotaScope {
   partnerId: string;
