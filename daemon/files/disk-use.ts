@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { lstat, opendir, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { uptimeMs } from "../io/uptime.ts";
 
 // The space that the files of the sandbox occupy on its disk.
 export interface DiskUse {
@@ -34,26 +35,26 @@ export function createDiskUse(folders: readonly string[], { maxFiles = MAX_FILES
   let dueMs = 0;
 
   async function measure(): Promise<void> {
-    const startedMs = performance.now();
+    const startedMs = uptimeMs();
     const mounts = readMounts();
     const volume = ownFileSystem(folders, mounts);
     if (volume !== null) {
       const { blocks, bfree, bsize } = await statfs(volume);
       measured = (blocks - bfree) * bsize;
-      dueMs = performance.now() + STATFS_EVERY_MS;
+      dueMs = uptimeMs() + STATFS_EVERY_MS;
       return;
     }
     measured = await walk(folders, new Set(mounts.map(({ path }) => path)), maxFiles);
-    const endedMs = performance.now();
+    const endedMs = uptimeMs();
     dueMs = endedMs + Math.max(WALK_EVERY_MS, WALK_REST_FACTOR * (endedMs - startedMs));
   }
 
   return {
     bytes() {
-      if (!isMeasuring && performance.now() >= dueMs) {
+      if (!isMeasuring && uptimeMs() >= dueMs) {
         isMeasuring = true;
         // If it fails, the next call tries again later.
-        dueMs = performance.now() + WALK_EVERY_MS;
+        dueMs = uptimeMs() + WALK_EVERY_MS;
         void measure()
           .catch(() => {})
           .finally(() => (isMeasuring = false));
@@ -105,14 +106,14 @@ async function walk(folders: readonly string[], mounted: ReadonlySet<string>, ma
   const linked = new Set<string>();
   let bytes = 0;
   let files = 0;
-  let workedFromMs = performance.now();
+  let workedFromMs = uptimeMs();
 
   async function add(path: string): Promise<boolean> {
     files++;
-    const elapsedMs = performance.now() - workedFromMs;
+    const elapsedMs = uptimeMs() - workedFromMs;
     if (elapsedMs > WORK_MS) {
       await new Promise((resolve) => setTimeout(resolve, elapsedMs * REST_FACTOR).unref());
-      workedFromMs = performance.now();
+      workedFromMs = uptimeMs();
     }
     // A file may have been deleted in the meantime.
     const stats = await lstat(path).catch(() => null);

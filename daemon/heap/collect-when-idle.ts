@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { RequestSource } from "../http/server.ts";
 import { trimMemory } from "./share-heap.ts";
+import { uptimeMs } from "../io/uptime.ts";
 
 const IDLE_MS = 10_000;
 // A timer that fires so late fires after a pause, together with the first call of the resume, or on a busy machine.
@@ -21,18 +22,18 @@ export function collectWhenIdle(server: RequestSource, collector = collectorOfV8
   if (!collector) return;
   const { heapBytes, collect } = collector;
   let underWay = 0;
-  let usedMs = performance.now();
+  let usedMs = uptimeMs();
   let keptBytes = heapBytes();
   const timer = setTimeout(check, IDLE_MS).unref();
 
   function noteUse(): void {
-    usedMs = performance.now();
+    usedMs = uptimeMs();
     timer.refresh();
   }
 
   function check(): void {
     if (underWay > 0) return;
-    if (performance.now() - usedMs > IDLE_MS + LATE_MS) return noteUse();
+    if (uptimeMs() - usedMs > IDLE_MS + LATE_MS) return noteUse();
     if (heapBytes() - keptBytes < WORTH_BYTES) return;
     collect();
     keptBytes = heapBytes();

@@ -4,6 +4,7 @@ import type { WorkspaceFolder } from "../files/workspace-folder.ts";
 import { badRequest } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
+import { uptimeMs } from "../io/uptime.ts";
 
 const MAX_FILES = 50_000;
 // The list is kept for ten times as long as it took to make, within these bounds, so that a new file is found soon.
@@ -31,9 +32,9 @@ export function findRoutes({ workspace }: { workspace: WorkspaceFolder }): Route
   ];
 
   function expireSoon(collected: Promise<Collected>): Promise<Collected> {
-    const startedMs = performance.now();
+    const startedMs = uptimeMs();
     const expire = () => {
-      const cacheMs = Math.min(MAX_CACHE_MS, Math.max(MIN_CACHE_MS, 10 * (performance.now() - startedMs)));
+      const cacheMs = Math.min(MAX_CACHE_MS, Math.max(MIN_CACHE_MS, 10 * (uptimeMs() - startedMs)));
       setTimeout(() => (cached = null), cacheMs).unref();
     };
     collected.then(expire, expire);

@@ -3,6 +3,7 @@ import type { Terminal, TerminalFromClient, TerminalFromDaemon } from "@berth/co
 import type { WebSocket } from "ws";
 import { parseMessage } from "../http/sockets.ts";
 import { watchForeground } from "./foreground-watch.ts";
+import { uptimeMs } from "../io/uptime.ts";
 import { isSize, type Pty, type PtyOptions } from "../programs/pty/pty.ts";
 import { signalName } from "../programs/system/signal-name.ts";
 import type { StartedProgram } from "../program-list/started-program.ts";
@@ -274,7 +275,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
 }
 
 function usedAt(unusedMs: unknown = 0): number {
-  return typeof unusedMs === "number" ? performance.now() - Math.max(0, unusedMs) : -Infinity;
+  return typeof unusedMs === "number" ? uptimeMs() - Math.max(0, unusedMs) : -Infinity;
 }
 
 // Where a client without an offset starts: at the start of a line, so that its output does not start inside a character

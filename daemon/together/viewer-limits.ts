@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { NAME_HEADER } from "@berth/contract/workspace/visitor.ts";
 import type { WebSocket } from "ws";
 import { isViewer } from "../http/viewers.ts";
+import { uptimeMs } from "../io/uptime.ts";
 
 // Limits what the viewers with one name may cost the others in the sandbox: their pages, and how fast their messages are read. An editor
 // has a terminal, so a limit here would not stop one.
@@ -38,7 +39,7 @@ interface Viewer {
 }
 
 function slowDown(viewer: Viewer, socket: WebSocket): void {
-  const now = performance.now();
+  const now = uptimeMs();
   viewer.readableAt = Math.max(viewer.readableAt, now) + 1000 / MESSAGES_PER_SECOND;
   const aheadMs = viewer.readableAt - now - (BURST * 1000) / MESSAGES_PER_SECOND;
   if (aheadMs <= 0 || socket.isPaused) return;
