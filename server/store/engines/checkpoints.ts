@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import type { CheckpointOrder } from "./checkpoint-worker.ts";
 
 // Copies SQLite's write-ahead log into the database in a thread of its own. SQLite would do it in the commit that makes the log long: it
 // writes a thousand pages and syncs two files then, which would hold up the event loop for 5 ms, on a busy disk for far longer.
@@ -21,7 +20,7 @@ export function createCheckpoints(file: string): Checkpoints {
   let statements = 0;
 
   function start(): Worker {
-    const started = new Worker(new URL("./checkpoint-worker.ts", import.meta.url), { workerData: file, resourceLimits: LIMITS });
+    const started = new Worker(new URL("./checkpoint-worker.js", import.meta.url), { workerData: file, resourceLimits: LIMITS });
     started.unref();
     started.on("message", () => (isRunning = false));
     // Without the thread, SQLite copies the log itself when it is much longer.
@@ -33,7 +32,7 @@ export function createCheckpoints(file: string): Checkpoints {
     return started;
   }
 
-  const order = (message: CheckpointOrder) => (worker ??= start()).postMessage(message);
+  const order = (message: "checkpoint" | "end") => (worker ??= start()).postMessage(message);
 
   return {
     wrote() {
