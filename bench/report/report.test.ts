@@ -16,6 +16,7 @@ const section: Section = {
         { of: "p50", atMost: 5 },
         { of: "p99", atMost: 20 },
         { of: "ratio", atMost: 0.4 },
+        { of: "p50 − beside", atMost: -4.5 },
       ],
       more: { "CPU ms": "7.0" },
     },
@@ -25,7 +26,12 @@ const section: Section = {
 
 test("a row's ratio compares its median with that of the row beside it, and each target is judged", () => {
   const [, berth, docker] = readSection(section).rows;
-  expect(berth).toMatchObject({ p50: 5, p99: 30, ratio: 0.5, verdict: "p50 ≤ 5: met, p99 ≤ 20: missed, ratio ≤ 0.4: missed" });
+  expect(berth).toMatchObject({
+    p50: 5,
+    p99: 30,
+    ratio: 0.5,
+    verdict: "p50 ≤ 5: met, p99 ≤ 20: missed, ratio ≤ 0.4: missed, p50 − beside ≤ -4.5: met",
+  });
   expect(docker!.ratio).toBeUndefined();
 });
 

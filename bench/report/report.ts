@@ -15,9 +15,9 @@ export interface Row {
   more?: Readonly<Record<string, string>>;
 }
 
-// A target of the project: a percentile, how far the slowest values are from the median, or the ratio of the medians of this row and
-// the one beside it.
-export type Target = { of: "p50" | "p99" | "p99/p50" | "ratio" } & ({ atMost: number } | { atLeast: number });
+// A target of the project: a percentile, how far the slowest values are from the median, or the ratio or the difference of the medians of
+// this row and the one beside it.
+export type Target = { of: "p50" | "p99" | "p99/p50" | "ratio" | "p50 − beside" } & ({ atMost: number } | { atLeast: number });
 
 // Rows that were measured in alternating rounds.
 export interface Section {
@@ -51,14 +51,15 @@ export function readSection({ title, rows }: Section): ReadSection {
     const besides = row.beside === undefined ? undefined : medians.get(row.beside);
     const ratio = besides === undefined ? undefined : summary.p50 / besides;
     const measured = { ...row, ...summary, ...(ratio !== undefined && { ratio }) };
-    const verdicts = targets.flatMap((target) => judge(target, measured));
+    const verdicts = targets.flatMap((target) => judge(target, measured, besides));
     return verdicts.length === 0 ? measured : { ...measured, verdict: verdicts.join(", ") };
   });
   return { title, rows: read };
 }
 
-function judge(target: Target, row: Summary & { ratio?: number }): string[] {
-  const value = { p50: row.p50, p99: row.p99, "p99/p50": row.p99 / row.p50, ratio: row.ratio }[target.of];
+function judge(target: Target, { p50, p99, ratio }: Summary & { ratio?: number }, beside: number | undefined): string[] {
+  const difference = beside === undefined ? undefined : p50 - beside;
+  const value = { p50, p99, "p99/p50": p99 / p50, ratio, "p50 − beside": difference }[target.of];
   if (value === undefined) return [];
   const isMet = "atMost" in target ? value <= target.atMost : value >= target.atLeast;
   const bound = "atMost" in target ? `≤ ${round(target.atMost)}` : `≥ ${round(target.atLeast)}`;
