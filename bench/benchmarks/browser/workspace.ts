@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser } from "playwright-core";
-import { launchChromium } from "../../../tests/support/browser/workspace.ts";
+import { firstFrameWith } from "../../../tests/support/browser/first-frame.ts";
+import { EDITOR, launchChromium } from "../../../tests/support/browser/workspace.ts";
 import { machine } from "../../../tests/support/machine.ts";
 import { onPath } from "../../../tests/support/on-path.ts";
 import { freePort } from "../../../tests/support/servers/port.ts";
@@ -25,7 +26,7 @@ export const benchmark: Benchmark = {
       const answer = await caller.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`, 200);
       return (JSON.parse(answer) as { url: string }).url;
     };
-    const pages: Page[] = [{ name: "Berth", url: link, editor: ".text-editor .cm-content" }];
+    const pages: Page[] = [{ name: "Berth", url: link, editor: EDITOR }];
     const codeServer = await startCodeServer(run);
     if (codeServer) pages.push(codeServer);
     const browser = await launchChromium();
@@ -67,7 +68,7 @@ async function visitOnce(browser: Browser, { url, editor }: Page): Promise<Visit
   const address = await url();
   const startedMs = performance.now();
   await page.goto(address, { waitUntil: "commit" });
-  await page.evaluate(untilShown(editor));
+  await firstFrameWith(page, editor);
   const firstEditorMs = performance.now() - startedMs;
   await sleep(SETTLE_MS);
   await devTools.send("HeapProfiler.collectGarbage");
@@ -75,12 +76,6 @@ async function visitOnce(browser: Browser, { url, editor }: Page): Promise<Visit
   await context.close();
   return { firstEditorMs, loadedKb: loadedBytes / 1000, heapMb: usedSize / 1e6 };
 }
-
-// Looks at every frame. A locator would look again after pauses of up to half a second.
-const untilShown = (selector: string) => `new Promise((resolve) => {
-  const look = () => (document.querySelector(${JSON.stringify(selector)})?.checkVisibility() ? resolve() : requestAnimationFrame(look));
-  look();
-})`;
 
 function rowsOf(name: string, visits: Visit[]): Row[] {
   const isOurs = name === "Berth";

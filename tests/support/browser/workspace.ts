@@ -124,7 +124,8 @@ export async function openWorkspace(
 // The parts of the page.
 export const treeItem = (page: Page, name: string): Locator => page.getByRole("treeitem", { name, exact: true });
 export const tab = (page: Page, name: string): Locator => page.getByRole("tablist", { name: "Open files" }).getByRole("tab", { name });
-export const editor = (page: Page): Locator => page.locator(".text-editor .cm-content");
+export const EDITOR = ".text-editor .cm-content";
+export const editor = (page: Page): Locator => page.locator(EDITOR);
 export const terminal = (page: Page): Locator => page.locator(".terminal-view .xterm-rows").first();
 
 // Opens a file to work on it. A single click would only show it.
