@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -52,6 +52,14 @@ test("a store that is closed during a checkpoint leaves one whole file", async (
   using database = new DatabaseSync(file);
   expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
   expect(database.prepare("SELECT count(*) AS count FROM audit").get()).toEqual({ count: 500 });
+});
+
+test("a store whose file was removed can be closed", async () => {
+  const store = await openStore({ file, log: silentLog });
+  await rm(folder, { recursive: true });
+  await write(store, 500);
+  await store[Symbol.asyncDispose]();
+  await mkdir(folder);
 });
 
 async function write(store: Store, count: number): Promise<void> {

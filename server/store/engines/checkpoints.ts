@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 // Copies SQLite's write-ahead log into the database in a thread of its own. SQLite would do it in the commit that makes the log long: it
@@ -23,7 +22,7 @@ export function createCheckpoints(file: string): Checkpoints {
     const started = new Worker(new URL("./checkpoint-worker.js", import.meta.url), { workerData: file, resourceLimits: LIMITS });
     started.unref();
     started.on("message", () => (isRunning = false));
-    // Without the thread, SQLite copies the log itself when it is much longer.
+    // It ends if it cannot open the file. Without it, SQLite copies the log itself when it is much longer.
     started.on("error", () => {});
     started.once("exit", () => {
       worker = undefined;
@@ -44,7 +43,7 @@ export function createCheckpoints(file: string): Checkpoints {
     },
     async [Symbol.asyncDispose]() {
       if (!worker) return;
-      const exited = once(worker, "exit");
+      const exited = new Promise((resolve) => worker?.once("exit", resolve));
       worker.ref();
       order("end");
       await exited;
