@@ -3,7 +3,8 @@ import type { RequestSource } from "../http/server.ts";
 import { trimMemory } from "./share-heap.ts";
 import { uptimeMs } from "../io/uptime.ts";
 
-const IDLE_MS = 10_000;
+// Long enough that the sandboxes of a pool that was just filled do not collect while callers use them.
+const IDLE_MS = 60_000;
 // A timer that fires so late fires after a pause, together with the first call of the resume, or on a busy machine.
 const LATE_MS = 1000;
 // A collection costs 27 ms of processor time. Thirty short commands, or the rehearsals of a sandbox that waits for its session, leave
@@ -20,11 +21,12 @@ export interface Collector {
 // for more, so an idle daemon would keep what it does not need until it is used again.
 export function collectWhenIdle(server: RequestSource, collector = collectorOfV8()): void {
   if (!collector) return;
+  const idleMs = Number(process.env.BERTH_COLLECT_AFTER_MS ?? IDLE_MS);
   const { heapBytes, collect } = collector;
   let underWay = 0;
   let usedMs = uptimeMs();
   let keptBytes = heapBytes();
-  const timer = setTimeout(check, IDLE_MS).unref();
+  const timer = setTimeout(check, idleMs).unref();
 
   function noteUse(): void {
     usedMs = uptimeMs();
@@ -33,7 +35,7 @@ export function collectWhenIdle(server: RequestSource, collector = collectorOfV8
 
   function check(): void {
     if (underWay > 0) return;
-    if (uptimeMs() - usedMs > IDLE_MS + LATE_MS) return noteUse();
+    if (uptimeMs() - usedMs > idleMs + LATE_MS) return noteUse();
     if (heapBytes() - keptBytes < WORTH_BYTES) return;
     collect();
     keptBytes = heapBytes();

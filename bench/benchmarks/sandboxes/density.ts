@@ -47,8 +47,7 @@ const USES: { name: string; use: Use }[] = [
 const BARE = "a Node that does nothing, private";
 const MB = 1_000_000;
 const KB = 1024;
-// A daemon collects its garbage ten seconds after its last call.
-const QUIET_MS = 12_000;
+const QUIET_MS = 3000;
 const POLL_MS = 100;
 
 async function measure(run: Run, server: BenchServer, name: string, use: Use): Promise<Section> {
