@@ -6,7 +6,7 @@ import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
 import { idleTimes } from "../../store/sessions/idle.ts";
 import type { PartnerSession, Session } from "../../store/sessions/session.ts";
-import type { SessionChanges } from "../../store/sessions/write.ts";
+import type { SessionChanges } from "../../store/sessions/columns.ts";
 import type { LiveLimits } from "../limits/live-limits.ts";
 import type { SessionChange, Sessions, SessionView } from "../sessions.ts";
 import { renewSecrets, retryChanges } from "../setup/setup-changes.ts";

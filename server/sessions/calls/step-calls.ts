@@ -3,7 +3,7 @@ import { AppError, isAppError } from "@berth/contract";
 import type { MachineDisk } from "../../disk-space.ts";
 import type { Store } from "../../store/open.ts";
 import { isAtSite, isInStep, statusOf, type PartnerSession, type Session, type Site } from "../../store/sessions/session.ts";
-import type { SessionChanges } from "../../store/sessions/write.ts";
+import type { SessionChanges } from "../../store/sessions/columns.ts";
 import type { Capacity } from "../pool/capacity.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { ServerDirectory } from "../server-directory.ts";

@@ -5,7 +5,8 @@ import { takeQuarantined } from "../../store/quarantine.ts";
 import type { Db } from "../../store/schema.ts";
 import { findSession } from "../../store/sessions/read.ts";
 import type { PartnerSession } from "../../store/sessions/session.ts";
-import { insertRecovered, type NewOwner } from "../../store/sessions/write.ts";
+import type { NewOwner } from "../../store/sessions/columns.ts";
+import { insertRecovered } from "../../store/sessions/write.ts";
 import { templateHash, type Templates } from "../../templates.ts";
 import type { SessionRecord } from "./session-records.ts";
 

@@ -7,7 +7,7 @@ import { createKeyedLock } from "../../fairness/keyed-lock.ts";
 import type { Log } from "../../log.ts";
 import { rulesOf } from "../../store/sessions/rules.ts";
 import { isPartnerSession, type PartnerSession, type Session } from "../../store/sessions/session.ts";
-import type { NewOwner } from "../../store/sessions/write.ts";
+import type { NewOwner } from "../../store/sessions/columns.ts";
 
 // A copy of what the store knows about each session, beside the files of the sandboxes. If the store is lost, it says that a sandbox
 // was used and by whom. Secrets are sealed in it as in the store.

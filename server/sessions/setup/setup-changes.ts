@@ -1,7 +1,7 @@
 import { AppError, type McpServerUpdate, type RelayUpdate } from "@berth/contract";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { PartnerSession } from "../../store/sessions/session.ts";
-import type { SessionChanges } from "../../store/sessions/write.ts";
+import type { SessionChanges } from "../../store/sessions/columns.ts";
 import { relayNameOf } from "../../mcp-servers.ts";
 import { GIT_RELAY, openRelays, sealRelays, withToken } from "../relays/session-relays.ts";
 

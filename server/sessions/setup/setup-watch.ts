@@ -9,7 +9,7 @@ import type { SessionSetup } from "../../store/sessions/session-setup.ts";
 import { isAtSite, isPartnerSession, type Site, type PartnerSession } from "../../store/sessions/session.ts";
 import { sessionsToSetUp, type RunningSession } from "../../store/sessions/due.ts";
 import type { SessionView } from "../../store/sessions/listing/view.ts";
-import type { SessionChanges } from "../../store/sessions/write.ts";
+import type { SessionChanges } from "../../store/sessions/columns.ts";
 import type { Templates } from "../../templates.ts";
 import { allowsBuilds } from "../sandbox-spec.ts";
 import type { Trigger } from "../states/states.ts";

@@ -13,7 +13,8 @@ import {
   type Step,
 } from "../../store/sessions/session.ts";
 import { viewOf, type SessionView } from "../../store/sessions/listing/view.ts";
-import { deleteSession, moveSession, releaseLease, updateSession, type SessionChanges } from "../../store/sessions/write.ts";
+import type { SessionChanges } from "../../store/sessions/columns.ts";
+import { deleteSession, moveSession, releaseLease, updateSession } from "../../store/sessions/write.ts";
 import { addTime, timeChange } from "../../store/usage/time.ts";
 import { endRunsOf, type RunsEnd } from "./run-ends.ts";
 import { commonEventData } from "./event-data.ts";

@@ -10,7 +10,7 @@ import type { Log } from "../../log.ts";
 import { NO_TIMES } from "../../store/sessions/idle.ts";
 import { isPartnerSession, type PartnerSession, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
 import type { SetupImage } from "../../store/sessions/session-setup.ts";
-import type { SessionChanges } from "../../store/sessions/write.ts";
+import type { SessionChanges } from "../../store/sessions/columns.ts";
 import { inSpan, type Span } from "../../tracing/span.ts";
 import { copyTime } from "./copy-time.ts";
 import { specOf } from "../sandbox-spec.ts";
