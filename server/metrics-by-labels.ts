@@ -37,8 +37,8 @@ export function countByLabels<Name extends string, Values extends LabelValues>(
 
 type LabelValues = (string | number)[];
 
-// What prom-client keeps for each combination of labels. Its version is pinned, and metrics-by-labels.test.ts fails if another one keeps
-// something else.
+// The values that prom-client keeps for each combination of labels. Its version is pinned, and metrics-by-labels.test.ts fails if another
+// one keeps others.
 interface Internals<Entry> {
   hashMap: Record<string, Entry & { labels: object }>;
   upperBounds: number[];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Cancellation, type CancelSignal } from "./cancellation.ts";
 
-// What a listener, one that is removed and one that comes too late see.
+// Returns the calls of a listener, of one that is removed, and of one that is added too late.
 function watchAbort(signal: CancelSignal, abort: (reason: unknown) => void) {
   const seen: unknown[] = [];
   const removed = () => seen.push("removed");

@@ -1,4 +1,4 @@
-// What a call that may end early uses of an AbortSignal.
+// The part of an AbortSignal that calls use which may end early.
 export interface CancelSignal {
   readonly aborted: boolean;
   readonly reason: unknown;

@@ -34,7 +34,7 @@ export function createListener(
   mount: Mount | undefined,
   { log, tracer = plainTracer, bodyTimeoutMs = BODY_TIMEOUT_MS }: ListenerOptions,
 ): Server {
-  // What every request needs of its socket is a property of the socket: a map of sockets takes several times as long.
+  // A property of the socket, because every request looks for it: a map of sockets takes several times as long.
   const connectionOf = (socket: Duplex): Connection => ((socket as KnownSocket)[CONNECTION] ??= open(socket));
   const open = (socket: Duplex): Connection => {
     const boundary = createConnectionBoundary({ log, connection: "http" });

@@ -2,7 +2,7 @@ import { sql, type Compilable, type Insertable } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { onBothEngines } from "../../../tests/support/databases/stores.ts";
 import type { Store } from "../open.ts";
-import type { Db } from "../schema.ts";
+import type { Db, EventsTable } from "../schema.ts";
 import type { UsageCountersTable } from "../tables/usage-tables.ts";
 import { insertPartner } from "../store.suite.ts";
 import { prepare } from "./prepared.ts";
@@ -103,15 +103,7 @@ onBothEngines("a prepared query", (databases) => {
   });
 });
 
-interface Event {
-  seq?: number;
-  id: string;
-  partner_id: string;
-  session_id: string;
-  type: string;
-  at: number;
-  data: string;
-}
+type Event = Insertable<EventsTable>;
 
 const event = (id: string, values: { at: number; data: string }): Event => ({
   id,

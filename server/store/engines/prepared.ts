@@ -83,7 +83,7 @@ function shapeOf(parameters: object): string {
   return shape;
 }
 
-// What Kysely leaves out, or writes in another way than other values.
+// Values that Kysely leaves out, or writes in another way than others.
 const isConstant = (value: unknown) => value === undefined || value === null || typeof value === "boolean";
 
 const isGroup = (value: unknown): value is object =>
