@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { ProgramList } from "@berth/contract/daemon/programs.ts";
 import { describeWith } from "../../support/machine.ts";
+import { endSsh } from "../../support/servers/ssh-client.ts";
 import { openSshSession, sshMissing, type SshSession } from "./ssh-session.ts";
 
 describeWith(sshMissing, "programs over SSH", () => {
@@ -42,8 +43,7 @@ describeWith(sshMissing, "programs over SSH", () => {
     const { host, start, inSandbox } = suite;
     const both = start("-S", "none", host, "setsid -f sleep 998 < /dev/null > /dev/null 2>&1; yes");
     await both.says(/y\n/);
-    both.child.kill();
-    await both.code();
+    await endSsh(both.child);
     await expect.poll(async () => (await inSandbox("pgrep -x yes")).code).toBe(1);
     expect((await inSandbox("pkill -f 'sleep 99[8]'")).code).toBe(0);
   });

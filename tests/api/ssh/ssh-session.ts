@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { Session, SessionTokenWithSecret } from "@berth/contract";
 import { machine, type Missing } from "../../support/machine.ts";
 import { shareBerth, type SharedBerth } from "../../support/servers/shared-berth.ts";
-import { openSshClient, type SshClient } from "../../support/servers/ssh-client.ts";
+import { endSsh, openSshClient, type SshClient } from "../../support/servers/ssh-client.ts";
 
 export const sshMissing: Missing[] = [machine.command("ssh", "openssh-client"), machine.command("rsync")];
 
@@ -71,7 +71,7 @@ export async function openSshSession(): Promise<SshSession> {
       return created.body as SessionTokenWithSecret;
     },
     async [Symbol.asyncDispose]() {
-      for (const child of children) if (child.exitCode === null && child.signalCode === null && child.kill()) await once(child, "exit");
+      await Promise.all(children.map(endSsh));
       await client[Symbol.asyncDispose]();
       await destroy(session);
     },

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../support/machine.ts";
 import { freePort } from "../../support/servers/port.ts";
+import { endSsh } from "../../support/servers/ssh-client.ts";
 import { openSshSession, sshMissing, type SshSession } from "./ssh-session.ts";
 
 describeWith(sshMissing, "files and ports over SSH", () => {
@@ -95,8 +96,7 @@ rmdir d
     expect((await curl("--socks5-hostname", `127.0.0.1:${socks}`, `http://10.0.0.1:${outside}/`)).code).not.toBe(0);
     expect((await inSandbox("curl -sS http://127.0.0.1:4322/")).stdout).toBe("from outside");
     expect((await inSandbox("curl -sS --unix-socket /tmp/out.sock http://x/; stat -c %a /tmp/out.sock")).stdout).toBe("from outside600\n");
-    forwarding.child.kill();
-    await forwarding.code();
+    await endSsh(forwarding.child);
     await expect.poll(async () => (await inSandbox("curl -sS http://127.0.0.1:4322/")).code).toBe(7);
     expect((await inSandbox("test -e /tmp/out.sock")).code).toBe(1);
     await inSandbox("pkill -f create[S]erver");

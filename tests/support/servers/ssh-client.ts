@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,6 +28,9 @@ export interface Ran {
   stdout: string;
   stderr: string;
 }
+
+// OpenSSH 9.2 loses a signal that arrives just before it waits, so the signal is repeated until the program has ended.
+export const endSsh = (child: ChildProcess) => vi.waitFor(() => expect(child.kill(), "ssh still runs").toBe(false), { timeout: 10_000 });
 
 export async function openSshClient(
   server: CliPlace & { url: string; key: string },
@@ -66,9 +68,7 @@ export async function openSshClient(
     run,
     ssh: (...args) => run("ssh", [...flags, ...args]),
     async [Symbol.asyncDispose]() {
-      for (const master of masters) {
-        if (master.kill()) await once(master, "exit");
-      }
+      await Promise.all(masters.map(endSsh));
       rmSync(folder, { recursive: true, force: true });
     },
   };
