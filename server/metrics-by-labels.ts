@@ -9,6 +9,8 @@ export function observeByLabels<Name extends string, Values extends LabelValues>
   label: (...values: Values) => Record<Name, string | number>,
 ): (value: number, ...values: Values) => void {
   const { upperBounds } = histogram as unknown as Internals<BucketEntry>;
+  // The names of the buckets, because a number would be converted for every observation.
+  const bucketNames = upperBounds.map(String);
   const entryOf = rememberByValues((...values: Values) => {
     const labels = label(...values);
     histogram.zero(labels);
@@ -18,8 +20,9 @@ export function observeByLabels<Name extends string, Values extends LabelValues>
     const entry = entryOf(values);
     entry.sum += value;
     entry.count++;
-    const bound = upperBounds.find((upper) => value <= upper);
-    if (bound !== undefined) entry.bucketValues[bound]!++;
+    let bucket = 0;
+    while (bucket < upperBounds.length && value > upperBounds[bucket]!) bucket++;
+    if (bucket < upperBounds.length) entry.bucketValues[bucketNames[bucket]!]!++;
   };
 }
 
@@ -47,7 +50,7 @@ interface Internals<Entry> {
 interface BucketEntry {
   sum: number;
   count: number;
-  bucketValues: Record<number, number>;
+  bucketValues: Record<string, number>;
 }
 
 interface CountEntry {

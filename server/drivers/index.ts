@@ -207,7 +207,7 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
             ? {
                 pools: poolsOf(config.kubernetesWarmPools),
                 templates: creation.templates,
-                seeds: creation.secrets.derive("kubernetes-adoption-v1"),
+                seeds: creation.secrets.derive("kubernetes-adoption-v1").map((key) => key.export()),
               }
             : undefined,
         clock: systemClock,

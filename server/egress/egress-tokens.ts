@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import { isSandboxId, type SandboxId } from "@berth/contract";
 import type { Secrets } from "../secrets/secrets.ts";
 
@@ -18,7 +18,7 @@ export interface TokenHolder {
 }
 
 export function createEgressTokens(secrets: Pick<Secrets, "derive">): EgressTokens {
-  const sign = (key: Buffer, text: string) => createHmac("sha256", key).update(text).digest();
+  const sign = (key: KeyObject, text: string) => createHmac("sha256", key).update(text).digest();
   const keys = () => secrets.derive("egress-v1");
   return {
     issue(holder) {

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { AppError, MAX_ACTIVE_TOKENS, newId, type CreateSessionToken, type SessionId, type TokenId } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import type { Secrets } from "../secrets/secrets.ts";
@@ -149,9 +150,9 @@ interface Held {
   access: TokenAccess;
 }
 
-const textOf = (id: TokenId, key: Buffer): string => `berth_st_${id.slice("tok_".length)}_${sign(id, key)}`;
+const textOf = (id: TokenId, key: KeyObject): string => `berth_st_${id.slice("tok_".length)}_${sign(id, key)}`;
 
-const sign = (id: TokenId, key: Buffer): string => signLines(key, ["v1", "session token", id]);
+const sign = (id: TokenId, key: KeyObject): string => signLines(key, ["v1", "session token", id]);
 
 function withState(stored: StoredToken, nowMs: number): Token {
   return { ...stored, state: stored.revokedAt !== null ? "revoked" : stored.expiresAt <= nowMs ? "expired" : "active" };

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import type { SandboxId } from "@berth/contract";
 import type { Secrets } from "../secrets/secrets.ts";
 
@@ -17,7 +17,7 @@ const KINDS = {
 
 export function createSandboxTokens(secrets: Secrets, kind: keyof typeof KINDS): SandboxTokens {
   const { label, prefix } = KINDS[kind];
-  const tokenWith = (key: Buffer, sandboxId: SandboxId) => prefix + createHmac("sha256", key).update(sandboxId).digest("base64url");
+  const tokenWith = (key: KeyObject, sandboxId: SandboxId) => prefix + createHmac("sha256", key).update(sandboxId).digest("base64url");
   const keys = () => secrets.derive(label);
   return {
     issue: (sandboxId) => tokenWith(keys()[0]!, sandboxId),

@@ -1,20 +1,21 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 
 // Encryption and signing keys that are derived from the master keys, newest first. The newest one encrypts and signs; older
 // ones still decrypt and verify, so that a key can be rotated while the service runs.
 export interface Secrets {
-  // A 32-byte key for one purpose from each master key, newest first.
-  derive(label: string): Buffer[];
+  // A 32-byte key for one purpose from each master key, newest first. With a Buffer in place of the object, each signature
+  // takes four times as long: Node then creates an exception inside, with its stack.
+  derive(label: string): KeyObject[];
   // Encrypts with AES-256-GCM. `context` is authenticated too, so a value sealed for one row cannot be copied to another.
   seal(text: string, context: string): string;
   open(sealed: string, context: string): string;
 }
 
 export function createSecrets(masterKeys: readonly Buffer[]): Secrets {
-  const cache = new Map<string, Buffer[]>();
-  const derive = (label: string): Buffer[] => {
+  const cache = new Map<string, KeyObject[]>();
+  const derive = (label: string): KeyObject[] => {
     let keys = cache.get(label);
-    if (!keys) cache.set(label, (keys = masterKeys.map((key) => Buffer.from(hkdfSync("sha256", key, "berth", label, 32)))));
+    if (!keys) cache.set(label, (keys = masterKeys.map((key) => deriveKey(key, label))));
     return keys;
   };
   return {
@@ -34,14 +35,17 @@ export const newToken = (): string => randomBytes(32).toString("base64url");
 
 export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-function sealWith(key: Buffer, text: string, context: string): string {
+const deriveKey = (masterKey: Buffer, label: string): KeyObject =>
+  createSecretKey(Buffer.from(hkdfSync("sha256", masterKey, "berth", label, 32)));
+
+function sealWith(key: KeyObject, text: string, context: string): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
   const sealed = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
   return `v1.${sealed.toString("base64url")}`;
 }
 
-function openWith(key: Buffer, sealed: string, context: string): string | null {
+function openWith(key: KeyObject, sealed: string, context: string): string | null {
   const bytes = Buffer.from(sealed.slice(3), "base64url");
   if (!sealed.startsWith("v1.") || bytes.length < 28) return null;
   const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12)).setAAD(Buffer.from(context));

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import type { SandboxId } from "@berth/contract";
 import { ANONYMOUS_EDITOR, type Visitor } from "@berth/contract/workspace/visitor.ts";
 import { DAY, type Clock } from "../../clock.ts";
@@ -107,7 +108,7 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
 
 // `times` is when the cookie was issued and, if it ends early, until when it is valid. `person` is undefined for an editor without a name,
 // and with it the cookie is signed as another version.
-function sign(key: Buffer, { sandboxId, partnerId, port }: CookieSubject, times: string, person: string | undefined): string {
+function sign(key: KeyObject, { sandboxId, partnerId, port }: CookieSubject, times: string, person: string | undefined): string {
   const lines = [port === undefined ? "workspace" : `preview ${port}`, partnerId, sandboxId, times];
   return signLines(key, person === undefined ? ["v1", ...lines] : ["v2", ...lines, person]);
 }

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { isSandboxId, type SandboxId } from "@berth/contract";
 import { ANONYMOUS_EDITOR, type Visitor } from "@berth/contract/workspace/visitor.ts";
 import type { Clock } from "../../clock.ts";
@@ -80,7 +81,7 @@ interface Fields {
 }
 
 // A URL with a role or a name is signed as another version, so that it is not valid without them.
-const sign = (key: Buffer, { partnerId, sandboxId, ts, role, name }: Fields) =>
+const sign = (key: KeyObject, { partnerId, sandboxId, ts, role, name }: Fields) =>
   role === "" && name === ""
     ? signLines(key, ["v1", partnerId, sandboxId, ts])
     : signLines(key, ["v2", partnerId, sandboxId, ts, role, encodeURIComponent(name)]);

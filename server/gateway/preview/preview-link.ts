@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import type { PreviewLink } from "@berth/contract/workspace/workspace.ts";
@@ -128,7 +129,7 @@ export async function readPreviewRequest(request: IncomingMessage): Promise<{ po
 
 const HOST = /^([1-9][0-9]{0,4})-sbx[-_]([0-9a-z]{26})$/;
 
-const sign = (key: Buffer, { kind, sandboxId, partnerId, port, expiresAtMs, path }: Ticket) =>
+const sign = (key: KeyObject, { kind, sandboxId, partnerId, port, expiresAtMs, path }: Ticket) =>
   signLines(key, ["v2", kind, partnerId, sandboxId, port, expiresAtMs, path]);
 
 // Rejects `//host` and `/\host`, which browsers resolve to another host.
