@@ -151,9 +151,7 @@ describeOnSharedServer("finding in the workspace: in files, in a file, and files
     const files = { "a.log": "needle\n".repeat(150), "src/b.rs": "let needle = 1;\n" };
     const { page } = await suite.sharedWorkspace(files);
     const query = page.getByRole("textbox", { name: "Search in files" });
-    // Rows move while the tree learns of src/b.rs, so a double click could hit another one.
-    await treeItem(page, "a.log").press("Enter");
-    await expectVisible(page.getByLabel("Text of a.log"));
+    await openFile(page, "a.log");
     await editor(page).getByText("needle").first().dblclick();
     await expectVisible(page.getByText("(6 selected)"));
     await page.keyboard.press("Control+Shift+F");

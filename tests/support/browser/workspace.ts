@@ -128,9 +128,10 @@ export const EDITOR = ".text-editor .cm-content";
 export const editor = (page: Page): Locator => page.locator(EDITOR);
 export const terminal = (page: Page): Locator => page.locator(".terminal-view .xterm-rows").first();
 
-// Opens a file to work on it. A single click would only show it.
+// Opens a file to work on it. A single click would only show it. By its key, because rows move while the tree learns of new files, and
+// the second click of a double click could hit another one.
 export async function openFile(page: Page, name: string): Promise<void> {
-  await treeItem(page, name).dblclick();
+  await treeItem(page, name).press("Enter");
   await page.getByLabel(`Text of ${name}`).waitFor();
 }
 
