@@ -31,6 +31,7 @@ describeWith(machine.linux, "root folders", () => {
     expect(["etc/shadow", "etc/ssl/private", "etc/hosts.allow", "root/.ssh"].filter((path) => existsSync(join(root, path)))).toEqual([]);
     expect(statSync(join(root, "tmp")).mode & 0o7777).toBe(0o1777);
     expect(readdirSync(join(root, "usr"))).toEqual([]);
+    expect(readlinkSync(join(root, "etc/localtime"))).toBe("/usr/share/zoneinfo/Etc/UTC");
   });
 
   test("the shared root is created once and reused, and no draft is left", () => {

@@ -126,11 +126,20 @@ function planHostRoot(user: number): RootPlan {
   return {
     modes: MOUNT_POINTS,
     folders: [...Object.keys(MOUNT_POINTS), "usr", "etc/ssl", "var", "sys", "root"],
-    links: { ...Object.fromEntries(hostLinks), "var/tmp": "/tmp", "var/run": "/run", "etc/mtab": "/proc/self/mounts" },
+    links: { ...Object.fromEntries(hostLinks), ...LINKS },
     files: { ...FILES, ...accounts(user) },
     copies,
   };
 }
+
+const LINKS: Record<string, string> = {
+  "var/tmp": "/tmp",
+  "var/run": "/run",
+  "etc/mtab": "/proc/self/mounts",
+  // The time zone is UTC without this link, too, but a program with ICU, such as Node, then looks through all of zoneinfo when it first
+  // writes a time.
+  "etc/localtime": "/usr/share/zoneinfo/Etc/UTC",
+};
 
 // Public files that programs need to find libraries, certificates and default versions.
 const COPIED = [
