@@ -60,7 +60,7 @@ export interface Daemon {
 }
 
 // Answers the requests that arrive at `server`. The settings are environment variables.
-export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource): Promise<Daemon> {
+export function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource): Daemon {
   const {
     BERTH_TOKEN_HASH,
     BERTH_ADOPT_KEY,
@@ -76,7 +76,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   });
 
   const pauses = createPauses();
-  const workspace = await openWorkspaceFolder(BERTH_WORKSPACE);
+  const workspace = openWorkspaceFolder(BERTH_WORKSPACE);
   const bases = createBases({ workspace, home: BERTH_HOME });
   const attributes = createAttributes();
   const setupFiles = openSetupFiles(join(BERTH_HOME, ".berth/setup"));

@@ -38,14 +38,18 @@ function shellOfInit(): string {
 }
 
 function start(): void {
-  main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
+  try {
+    main();
+  } catch (error) {
+    fail(error instanceof Error ? error.message : String(error));
+  }
 }
 
-async function main(): Promise<void> {
+function main(): void {
   const { BERTH_SOCKET, BERTH_LISTEN } = process.env;
   if (!BERTH_SOCKET && !BERTH_LISTEN) fail("Set BERTH_SOCKET or BERTH_LISTEN to the address to listen on");
   const server = createDaemonServer();
-  const daemon = await openDaemon(process.env, server);
+  const daemon = openDaemon(process.env, server);
   collectWhenIdle(server);
 
   if (BERTH_SOCKET) {

@@ -1,4 +1,4 @@
-import { constants, realpathSync } from "node:fs";
+import { constants, mkdirSync, realpathSync } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, normalize, sep } from "node:path";
 import { AppError } from "@berth/contract/errors.ts";
@@ -37,9 +37,10 @@ const LINUX = process.platform === "linux";
 const O_PATH = 0x200000;
 const MAX_PATH_LENGTH = 4096;
 
-export async function openWorkspaceFolder(folder: string): Promise<WorkspaceFolder> {
-  await mkdir(folder, { recursive: true });
-  return folderAt(await realpath(folder), parsePath);
+// Synchronous, because nothing waits for the daemon's thread at its start, and the first asynchronous call starts four threads.
+export function openWorkspaceFolder(folder: string): WorkspaceFolder {
+  mkdirSync(folder, { recursive: true });
+  return folderAt(realpathSync.native(folder), parsePath);
 }
 
 // All files of the sandbox: paths are relative to the home, or absolute, and `real` is absolute. For callers that may run any program.

@@ -80,7 +80,7 @@ async function forgetCode(): Promise<void> {
 async function callDaemon(folder: string): Promise<void> {
   const env = { BERTH_TOKEN_HASH: createHash("sha256").update(TOKEN).digest("hex"), BERTH_WORKSPACE: folder, BERTH_HOME: folder };
   const server = new EventEmitter();
-  await openDaemon(env, server as never);
+  openDaemon(env, server as never);
   collectWhenIdle(server as never);
   const call = async (method: string, url: string, body: string, accept = "application/json") => {
     const headers = { [TOKEN_HEADER]: TOKEN, accept };

@@ -72,7 +72,7 @@ async function allCalls() {
   const folder = mkdtempSync(join(tmpdir(), "berth-calls-"));
   const env = { BERTH_TOKEN_HASH: "0".repeat(64), BERTH_WORKSPACE: join(folder, "workspace"), BERTH_HOME: join(folder, "home") };
   const server = { on: () => server } as unknown as Parameters<typeof openDaemon>[1];
-  const daemon = await openDaemon(env, server);
+  const daemon = openDaemon(env, server);
   daemon.stop();
   rmSync(folder, { recursive: true, force: true });
   return daemon.calls;

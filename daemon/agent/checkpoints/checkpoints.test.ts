@@ -25,7 +25,7 @@ const LIMITS: CheckpointLimits = { files: 100, fileBytes: 1000, totalBytes: 100_
 async function setUp(resources: AsyncDisposableStack, limits: Partial<CheckpointLimits> = {}) {
   const { path: home } = resources.use(await mkdtempDisposable(join(tmpdir(), "berth-checkpoints-")));
   const root = join(home, "workspace");
-  const workspace = await openWorkspaceFolder(root);
+  const workspace = openWorkspaceFolder(root);
   const environment = createEnvironment({ base: process.env, workspace: root, home, proxyUrl: () => undefined, setupEnv: () => ({}) });
   const folder = join(home, "checkpoints");
   const at = (path: string) => join(root, path);
