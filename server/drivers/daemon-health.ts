@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
-import { request } from "node:http";
 import type { Socket } from "node:net";
+import { addAbortSignal } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isAppError } from "@berth/contract";
 
@@ -18,6 +18,8 @@ export interface AwaitDaemonOptions {
 
 const HEALTH_TIMEOUT_MS = 2_000;
 const POLL_WATCHED_MS = 50;
+const STATUS = "HTTP/1.1 200 ";
+const HEALTHY = /^HTTP\/1\.1 (200|401) /;
 // The number of daemons that are polled now. The more there are, the less often each one is polled, which bounds the load.
 let waiting = 0;
 
@@ -95,19 +97,23 @@ export async function daemonAnswers(dial: (signal: AbortSignal) => Promise<Socke
   }
 }
 
+// Reads only the status line: the sandbox controls the rest, which may never end. A daemon that demands its token (401) is up as well.
 function isHealthy(socket: Socket, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
-    const health = request({ path: "/health", createConnection: () => socket, signal, headers: { connection: "close" } });
+    let head = "";
     const finish = (healthy: boolean) => {
       clearTimeout(timer);
       resolve(healthy);
       socket.destroy();
     };
     const timer = setTimeout(finish, HEALTH_TIMEOUT_MS, false);
-    // Read only the status line: the sandbox controls the body, which may never end. A daemon that demands its token (401) is
-    // up as well.
-    health.once("response", ({ statusCode }) => finish(statusCode === 200 || statusCode === 401));
-    health.on("error", () => finish(false));
-    health.end();
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk: string) => {
+      head += chunk;
+      if (head.length >= STATUS.length) finish(HEALTHY.test(head));
+    });
+    socket.once("error", () => finish(false)).once("close", () => finish(false));
+    addAbortSignal(signal, socket);
+    socket.write("GET /health HTTP/1.1\r\nhost: sandbox\r\nconnection: close\r\n\r\n");
   });
 }
