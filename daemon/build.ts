@@ -16,7 +16,7 @@ import {
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { carryPrograms, type CarriedPrograms } from "./portable-programs/carry-programs.ts";
-import { splitSnapshot } from "./heap/snapshot-file.ts";
+import { CODE_FLAGS_AT, splitSnapshot } from "./heap/snapshot-file.ts";
 import { build, type BuildOptions, type PluginBuild } from "esbuild";
 
 const OUT = join(import.meta.dirname, "dist");
@@ -124,9 +124,15 @@ function makeSnapshot(folder: string): void {
   } finally {
     rmSync(config);
   }
-  const { snapshot, heap } = splitSnapshot(readFileSync(file));
+  const { snapshot, heap } = splitSnapshot(readFileSync(file), codeFlags(join(folder, "host/node")));
   writeFileSync(file, snapshot);
   writeFileSync(join(folder, "daemon.heap"), heap);
+}
+
+// The number under which V8 keeps code that was compiled with the flags of init.sh.
+function codeFlags(node: string): number {
+  const script = `new vm.Script("").createCachedData().readUInt32LE(${CODE_FLAGS_AT})`;
+  return Number(execFileSync(node, [...snapshotFlags(), "--print", script], { encoding: "utf8" }));
 }
 
 // The flags of Node with which init.sh starts the daemon from its snapshot.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openDaemon } from "./daemon.ts";
 import { collectWhenIdle } from "./heap/collect-when-idle.ts";
 import { reduceMemory } from "./heap/reduce-memory.ts";
-import { rehearseStart } from "./heap/rehearse-start.ts";
+import { compileAtOnce, rehearseStart } from "./heap/rehearse-start.ts";
 import { shareHeap } from "./heap/share-heap.ts";
 import { listen } from "./http/listen.ts";
 import { createDaemonServer } from "./http/server.ts";
@@ -18,7 +18,7 @@ const SHARE_HEAP_AFTER_MS = 1000;
 // build.ts makes a snapshot of the heap with all modules loaded, from which Node starts the daemon faster (init.sh).
 if (startupSnapshot.isBuildingSnapshot()) {
   childProcess();
-  void rehearseStart();
+  void rehearseStart().then(compileAtOnce);
   startupSnapshot.setDeserializeMainFunction(() => {
     start();
     setTimeout(shareHeap, SHARE_HEAP_AFTER_MS).unref();

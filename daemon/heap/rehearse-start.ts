@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { constants, mkdtempSync, openSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { openDaemon } from "../daemon.ts";
+import { listen } from "../http/listen.ts";
 import { childProcess } from "../programs/child-process.ts";
 import type { CLibrary } from "../programs/spawn/c-library.ts";
 import { spawnWith } from "../programs/spawn/spawn.ts";
@@ -25,6 +27,7 @@ export async function rehearseStart(): Promise<void> {
   const clearTimers = collectTimers();
   try {
     await spawnWith(libraryWithoutPrograms(folder), () => callDaemon(folder));
+    await useSocket(join(folder, "socket"));
     await untilIdle(openBefore);
   } finally {
     clearTimers();
@@ -34,6 +37,10 @@ export async function rehearseStart(): Promise<void> {
   // the snapshot would wait for it.
   await sleep(1);
 }
+
+// From now on, V8 compiles all functions of a module when it loads it. Node puts the code of its modules into the file after the
+// rehearsal: that of those which every daemon loads at its start then has what it calls (snapshot-file.ts).
+export const compileAtOnce = (): void => process.getBuiltinModule("node:v8").setFlagsFromString("--no-lazy");
 
 // Returns a function that clears all timers that were set since.
 function collectTimers(): () => void {
@@ -82,24 +89,50 @@ async function callDaemon(folder: string): Promise<void> {
   const server = new EventEmitter();
   openDaemon(env, server as never);
   collectWhenIdle(server as never);
-  const call = async (method: string, url: string, body: string, accept = "application/json") => {
-    const headers = { [TOKEN_HEADER]: TOKEN, accept };
+  const call = async (method: string, url: string, body: string, accept = "application/json", token = TOKEN) => {
+    const headers = { [TOKEN_HEADER]: token, accept };
     const request = Object.assign(Readable.from([Buffer.from(body)]), { method, url, headers });
     const response = new RehearsedResponse();
     const finished = new Promise((resolve) => response.once("finish", resolve));
     server.emit("request", request, response);
     await finished;
-    if (response.status >= 300) throw new Error(`The rehearsal of ${method} ${url} failed: ${response.text}`);
+    return response;
   };
-  await call("POST", "/internal/start", JSON.stringify({ env: {}, agent: null, autoStartAgent: false }));
-  await call("POST", "/exec", JSON.stringify({ command: "true" }));
-  await call("POST", "/internal/rehearse", JSON.stringify({ command: "true" }), "text/event-stream");
-  await call("PUT", "/files/content?path=file", "text");
-  await call("GET", "/files/content?path=file", "");
-  await call("GET", "/files?path=", "");
+  const mustCall = async (...request: Parameters<typeof call>) => {
+    const { status, text } = await call(...request);
+    if (status >= 300) throw new Error(`The rehearsal of ${request[0]} ${request[1]} failed: ${text}`);
+  };
+  // A driver asks like this whether the daemon answers at all.
+  await call("GET", "/health", "", undefined, "");
+  await mustCall("POST", "/internal/start", JSON.stringify({ env: {}, agent: null, autoStartAgent: false }));
+  await mustCall("POST", "/exec", JSON.stringify({ command: "true" }));
+  await mustCall("POST", "/internal/rehearse", JSON.stringify({ command: "true" }), "text/event-stream");
+  await mustCall("PUT", "/files/content?path=file", "text");
+  await mustCall("GET", "/files/content?path=file", "");
+  await mustCall("GET", "/files?path=", "");
 }
 
-// `node:http` cannot be in a snapshot.
+// `node:http` cannot be in a snapshot, but what it calls for every connection can.
+async function useSocket(path: string): Promise<void> {
+  const server = createServer((socket) => {
+    socket.setTimeout(IDLE_WITHIN_MS);
+    socket.once("data", () => {
+      socket.cork();
+      socket.write("head");
+      socket.write("body");
+      socket.uncork();
+      socket.end();
+    });
+  });
+  listen(server, { path });
+  await once(server, "listening");
+  const socket = connect(path);
+  socket.resume().write("request");
+  await once(socket, "close");
+  server.close();
+  await once(server, "close");
+}
+
 class RehearsedResponse extends Writable {
   status = 0;
   text = "";

@@ -24,12 +24,16 @@ const COUNT_BYTES = 8;
 const MAX_MODULES = 2000;
 const MAX_NAME = 200;
 
+// Where the code of a module names the flags with which V8 has compiled it.
+export const CODE_FLAGS_AT = 12;
+
 // glibc puts two numbers before a piece of memory as large as this one, which begins with a page.
 export const CHUNK_HEAD_BYTES = 16;
 
 // Returns the snapshot with the code of no other modules of Node, and V8's part of it as it lies in the memory of a process
-// (share-heap.ts).
-export function splitSnapshot(file: Buffer): { snapshot: Buffer; heap: Buffer } {
+// (share-heap.ts). V8 takes code only if it was compiled with the flags of the process, although all functions were compiled at once
+// (rehearse-start.ts), which makes no other code. So `codeFlags` takes the place of the flags that the code names.
+export function splitSnapshot(file: Buffer, codeFlags: number): { snapshot: Buffer; heap: Buffer } {
   const begin = file.indexOf(process.versions.v8) - BEFORE_VERSION;
   const size = begin < SIZE_BYTES ? 0 : file.readInt32LE(begin - SIZE_BYTES);
   const end = begin + size;
@@ -38,19 +42,21 @@ export function splitSnapshot(file: Buffer): { snapshot: Buffer; heap: Buffer } 
   const modules = findModules(file, end);
   const kept = [...readModules(file, modules)].filter(({ name }) => LOADED_LATER.includes(name));
   if (kept.length !== LOADED_LATER.length) throw new Error("This version of Node has other modules for HTTP");
+  for (const { code } of kept) code.writeUInt32LE(codeFlags, CODE_FLAGS_AT);
   const count = Buffer.alloc(COUNT_BYTES);
   count.writeUInt32LE(kept.length);
   return { heap, snapshot: Buffer.concat([file.subarray(0, modules), count, ...kept.map(({ bytes }) => bytes)]) };
 }
 
 // The code of each module, with its name in front.
-function* readModules(file: Buffer, from: number): Generator<{ name: string; bytes: Buffer }> {
+function* readModules(file: Buffer, from: number): Generator<{ name: string; bytes: Buffer; code: Buffer }> {
   let offset = from + COUNT_BYTES;
   while (offset < file.length) {
     const nameAt = offset + COUNT_BYTES;
     const codeAt = nameAt + readCount(file, offset);
     const end = codeAt + COUNT_BYTES + readCount(file, codeAt);
-    yield { name: file.toString("latin1", nameAt, codeAt), bytes: file.subarray(offset, end) };
+    const code = file.subarray(codeAt + COUNT_BYTES, end);
+    yield { name: file.toString("latin1", nameAt, codeAt), bytes: file.subarray(offset, end), code };
     offset = end;
   }
 }
