@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Template } from "@berth/contract";
 import { CPU_PERIOD_US, cpuQuotaUs, cpuShares } from "../host/isolation/cpu-shares.ts";
-import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "../host/isolation/host-limits.ts";
+import { type HostLimits, processLimits, PSEUDO_TERMINALS, readHostLimits } from "../host/isolation/host-limits.ts";
 import type { BundleGroup } from "./cgroups/cgroups.ts";
 import type { BundleVolume } from "./filesystem/attach-volumes.ts";
 import { KEPT_FOLDERS, VOLUME_PARENTS } from "./filesystem/unrestricted-mounts.ts";
@@ -41,6 +41,8 @@ export interface BundleOptions {
   measuresDisk?: boolean;
   env: Record<string, string>;
   args: readonly string[];
+  // Read here if absent.
+  hostLimits?: HostLimits;
 }
 
 // Package managers need these capabilities to change the owner of files and to switch users. They apply only to the sandbox's own users,
@@ -56,7 +58,7 @@ const OOM_SCORE = 200;
 export function bundleConfig(options: BundleOptions) {
   const { template, kind, root, writable = false, user, builds = false, namespace, env, args, group, measuresDisk = false } = options;
   const capabilities = builds ? OF_BUILDS : writable && user.uid === 0 ? OF_ROOT : [];
-  const limits = readHostLimits();
+  const { hostLimits: limits = readHostLimits() } = options;
   const { openFiles } = processLimits(template, limits);
   return {
     ociVersion: "1.0.2",

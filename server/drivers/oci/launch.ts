@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { AppError, type Template } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { SandboxSpec } from "../driver.ts";
-import { processLimits, sharedProcessLimits } from "../host/isolation/host-limits.ts";
+import { processLimits, readHostLimits, sharedProcessLimits } from "../host/isolation/host-limits.ts";
 import { PLAIN_PATH } from "../host/run.ts";
 import type { NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import { bypassPageCache } from "../host/disks/loop-devices.ts";
@@ -81,7 +81,8 @@ export async function launchContainer(
   const user = builds ? ROOT_USER : writable ? (image?.config.user ?? ROOT_USER) : ordinaryUser(privileges, image);
   const users = { ids, user, first: writable || builds ? idRanges.of(folder) : undefined };
   const mappings = mappingsOf(users);
-  const limits = processLimits(template);
+  const hostLimits = readHostLimits();
+  const limits = processLimits(template, hostLimits);
   const [opened, namespaces] = await Promise.allSettled([
     disks.open(folder, {
       ...(create && { create: { diskMb: template.diskMb, ...create } }),
@@ -129,6 +130,7 @@ export async function launchContainer(
     group: cgroups.groupOf(id),
     measuresDisk: privileges.measuresDisks,
     args: ["/opt/berth/lib/sh", "/opt/berth/init.sh"],
+    hostLimits,
     env: { ...envOf(image), BERTH_TOKEN_HASH: tokenHash },
   });
   writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
@@ -142,7 +144,7 @@ export async function launchContainer(
       {
         bundle: folder,
         pidFile: pidFileOf(folder),
-        limits: enter ? sharedProcessLimits(template) : limits,
+        limits: enter ? sharedProcessLimits(template, hostLimits) : limits,
         privateMounts: stagedFolders ? { folders: stagedFolders } : root.mounts,
         ...(enter && { enter }),
       },

@@ -46,7 +46,7 @@ async function formatImage(path: string, diskMb: number, signal: AbortSignal): P
 async function writeParts(path: string, diskMb: number, parts: readonly Part[]): Promise<void> {
   await using file = await open(path, "w", 0o600);
   await file.truncate(diskMb * MiB);
-  for (const { offset, bytes } of parts) await file.write(bytes, 0, bytes.length, offset);
+  await Promise.all(parts.map(({ offset, bytes }) => file.write(bytes, 0, bytes.length, offset)));
 }
 
 // undefined if the file system of the host does not report which parts of a file are allocated.

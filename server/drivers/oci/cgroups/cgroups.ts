@@ -171,7 +171,13 @@ export function openCgroups(prefix: string, layout = readCgroupLayout(), place: 
 
 // Removes the group and the groups inside it. Returns true if it no longer exists.
 export function tryRemove(path: string): boolean {
-  for (const name of foldersIn(path)) tryRemove(join(path, name));
+  if (removeEmpty(path)) return true;
+  const inside = foldersIn(path);
+  for (const name of inside) tryRemove(join(path, name));
+  return inside.length > 0 && removeEmpty(path);
+}
+
+function removeEmpty(path: string): boolean {
   try {
     rmdirSync(path);
     return true;
