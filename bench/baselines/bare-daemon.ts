@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, watch } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,14 +24,18 @@ export async function startBareDaemon(): Promise<number> {
     BERTH_TOKEN_HASH: createHash("sha256").digest("hex"),
     PATH: process.env.PATH,
   };
+  const watcher = watch(folder);
+  const created = once(watcher, "change");
   // Starts the daemon as process 1 of a sandbox does. It gets a process group of its own, so that the script and the daemon end
   // together.
   const child = spawn("/bin/sh", [join(runtime, "init.sh")], { env, stdio: "ignore", detached: true });
   try {
     return await timed(async () => {
+      await created;
       while (!(await accepts(socket))) await sleep(POLL_MS);
     });
   } finally {
+    watcher.close();
     const exited = once(child, "exit");
     process.kill(-child.pid!, "SIGKILL");
     await exited;

@@ -46,8 +46,13 @@ export function controlGroupMs(pid: number): number {
   return Number(microseconds) / 1000;
 }
 
-// Processor time of all processes on the machine.
+// Processor time of all processes on the machine but this one, which is the client.
 export function machineMs(): number {
   const [, user, nice, system, , , irq, softirq] = readFileSync("/proc/stat", "utf8").split("\n")[0]!.split(/\s+/).map(Number);
-  return ((user! + nice! + system! + irq! + softirq!) / TICKS_PER_S) * 1000;
+  return ((user! + nice! + system! + irq! + softirq!) / TICKS_PER_S) * 1000 - ownMs();
+}
+
+export function ownMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }

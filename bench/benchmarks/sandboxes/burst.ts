@@ -5,7 +5,7 @@ import { runProgram } from "../../support/run-program.ts";
 import { PLAIN_PATH } from "../../../server/drivers/host/run.ts";
 import type { Row, Section, Target } from "../../report/report.ts";
 import type { Benchmark, Run } from "../../support/benchmark.ts";
-import { childrenMs, machineMs, processorMs } from "../../support/processor-time.ts";
+import { childrenMs, machineMs, ownMs, processorMs } from "../../support/processor-time.ts";
 import { openServer, type BenchServer } from "../../support/server.ts";
 
 // Creates and their first command, all at once: from a filled pool, and as the first burst of a server with the default pool.
@@ -53,7 +53,7 @@ interface Burst {
 }
 
 async function measure(server: BenchServer, command: string, count: number): Promise<Burst> {
-  const used = () => ({ machine: machineMs() - ownMs(), server: processorMs(server.berth.pid()) });
+  const used = () => ({ machine: machineMs(), server: processorMs(server.berth.pid()) });
   const { sessions: _, ...burst } = await startAll(server, command, count, used, server.caller.destroy);
   return burst;
 }
@@ -88,8 +88,7 @@ async function startAll(
   };
 }
 
-// The first burst of a server, whose default pool serves two of the creates. Their processor time is that of the whole machine with this
-// client until the last command has ended, as that of the starts alone is. Each round has a new server.
+// The first burst of a server, whose default pool serves two of the creates. Each round has a new server.
 async function measureFirst(run: Run): Promise<Section> {
   const count = run.isShort ? 20 : 100;
   await using raw = await openRawContainers(run);
@@ -130,11 +129,6 @@ async function measureFirstBurst(run: Run, count: number): Promise<Burst> {
   await Promise.all(sessions.map(server.caller.destroy));
   await server.settle();
   return burst;
-}
-
-function ownMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
 }
 
 // The processor time of the same command without a sandbox.
