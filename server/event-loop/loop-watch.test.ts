@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Registry } from "prom-client";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { startTestApp } from "../http/testing/test-app.ts";
 import { silentLog, type Log } from "../log.ts";
 import { createLoopWatch } from "./loop-watch.ts";
@@ -67,6 +67,54 @@ test("stalls in which the thread did not run are counted, but logged once a minu
   expect(await watch.stallsOf("waiting")).toBe(3);
   expect(watch.lines.filter(({ handler }) => handler === "waiting")).toHaveLength(1);
   await expect.poll(() => (runWork({ name: "culprit" }, block), watch.lines.some(({ handler }) => handler === "culprit"))).toBe(true);
+});
+
+// Counts the looks of the watch.
+function countLooks() {
+  const looks = vi.spyOn(process, "threadCpuUsage");
+  // Resolves to how long that many more looks took.
+  const passed = async (count: number) => {
+    const [startedMs, target] = [performance.now(), looks.mock.calls.length + count];
+    await vi.waitUntil(() => looks.mock.calls.length >= target, { interval: 1, timeout: 10_000 });
+    return performance.now() - startedMs;
+  };
+  return { passed, [Symbol.dispose]: () => looks.mockRestore() };
+}
+
+test("an idle loop is looked at a few times a second, and often again from the first mark", async () => {
+  const quietMs = 200;
+  using looks = countLooks();
+  using watch = openWatch();
+  await vi.waitUntil(async () => (await looks.passed(1)) > quietMs, { interval: 1, timeout: 5_000 });
+  expect(await looks.passed(3)).toBeGreaterThan(3 * quietMs);
+  const isSeenSoon = async () => {
+    markWork({ name: "first" });
+    return (await looks.passed(2)) < quietMs;
+  };
+  await expect.poll(isSeenSoon).toBe(true);
+  expect(watch.lines.filter(({ handler }) => handler === "first")).toEqual([]);
+});
+
+test("work without a mark that blocks an idle loop is reported", async () => {
+  using watch = openWatch();
+  const provoke = async () => {
+    for (const endMs = performance.now() + 2 * BLOCK_MS; performance.now() < endMs;);
+    await nextTurn();
+    return watch.stallsOf("unmarked");
+  };
+  await expect.poll(provoke, { interval: 2 * BLOCK_MS }).toBeGreaterThan(0);
+});
+
+test("the delays since the last scrape count an idle loop as often as a busy one", async () => {
+  using looks = countLooks();
+  using watch = openWatch();
+  runWork({ name: "culprit" }, block);
+  await looks.passed(5);
+  const text = await watch.registry.metrics();
+  const lag = (name: string) => Number(new RegExp(`^berth_nodejs_eventloop_lag_${name}_seconds (\\S+)$`, "m").exec(text)?.[1]);
+  expect(lag("max")).toBeGreaterThan(BLOCK_MS / 1000);
+  expect(lag("p50")).toBeLessThan(0.1);
+  expect(lag("min")).toBeGreaterThan(0.01);
 });
 
 test("work that blocks after waiting for the database is reported under its own name", async () => {

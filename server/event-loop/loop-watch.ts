@@ -1,6 +1,7 @@
 import { Gauge, Histogram, type Registry } from "prom-client";
 import type { Log } from "../log.ts";
-import { takeLongestWork } from "./loop-work.ts";
+import { createLoopLag } from "./loop-lag.ts";
+import { onNextMark, takeLongestWork } from "./loop-work.ts";
 import { threadCpuMs } from "./thread-cpu.ts";
 
 export interface LoopWatchDeps {
@@ -9,6 +10,8 @@ export interface LoopWatchDeps {
 }
 
 const TICK_MS = 20;
+// While no work is marked, so that an idle server seldom wakes.
+const QUIET_TICK_MS = 250;
 // A delay that a user notices in a terminal.
 const STALL_MS = 100;
 // An overloaded machine must not fill the log. A stall in which this thread hardly ran is the machine's: it says nothing about our
@@ -18,7 +21,8 @@ const MACHINE_SHARE = 0.1;
 
 // Reports stalls of the event loop. A timer that fires late shows how long the loop was blocked, and the marks of loop-work.ts
 // show which work ran. `cpuMs` is the CPU time of this thread: much less than `ms` means that it waited for a disk or for a
-// CPU. Stalls shorter than the timer's period go unnoticed.
+// CPU. A stall is reported shorter by up to the timer's period, which is long while no work is marked. The first mark ends that, so it is
+// only about work without a mark.
 export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
   const stalls = new Histogram({
     name: "berth_event_loop_stall_seconds",
@@ -32,18 +36,51 @@ export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
     help: "The longest stall of the event loop since the start",
     registers: [registry],
   });
+  const lag = createLoopLag(registry);
   let longestMs = 0;
+  let periodMs = TICK_MS;
+  let isMarked = false;
+  let timer: NodeJS.Timeout | undefined;
   let lastMs = performance.now();
   let lastCpuMs = threadCpuMs();
   const logs = { ours: { loggedMs: -Infinity, unlogged: 0 }, machine: { loggedMs: -Infinity, unlogged: 0 } };
 
   function tick(): void {
+    look();
+    wait(isMarked ? TICK_MS : QUIET_TICK_MS);
+    isMarked = false;
+    onNextMark(noteMark);
+  }
+
+  function wait(ms: number): void {
+    clearTimeout(timer);
+    periodMs = ms;
+    timer = setTimeout(tick, ms).unref();
+  }
+
+  function noteMark(): void {
+    isMarked = true;
+    if (periodMs === TICK_MS) return;
+    look();
+    wait(TICK_MS);
+  }
+
+  function look(): void {
     const nowMs = performance.now();
     const cpuMs = threadCpuMs();
-    const [stalledMs, usedMs] = [nowMs - lastMs - TICK_MS, cpuMs - lastCpuMs];
+    const [passedMs, usedMs] = [nowMs - lastMs, cpuMs - lastCpuMs];
     [lastMs, lastCpuMs] = [nowMs, cpuMs];
     const { work } = takeLongestWork();
+    const stalledMs = passedMs - periodMs;
     if (stalledMs >= STALL_MS) report(work.name, stalledMs, usedMs, nowMs);
+    recordLag(passedMs, Math.max(0, stalledMs));
+  }
+
+  // A long period counts as all the short ones in it, so that the percentiles are those of a watch that always ticks.
+  function recordLag(passedMs: number, lateMs: number): void {
+    const ticks = Math.round((passedMs - lateMs) / TICK_MS);
+    for (let tick = 1; tick < ticks; tick++) lag.record(TICK_MS);
+    if (ticks > 0) lag.record(TICK_MS + lateMs);
   }
 
   function report(handler: string, stalledMs: number, cpuMs: number, nowMs: number): void {
@@ -59,7 +96,12 @@ export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
 
   // Discards work from before the watch.
   takeLongestWork();
-  const timer = setInterval(tick, TICK_MS);
-  timer.unref();
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  onNextMark(noteMark);
+  wait(TICK_MS);
+  return {
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      onNextMark(undefined);
+    },
+  };
 }

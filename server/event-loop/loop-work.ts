@@ -16,6 +16,7 @@ const UNMARKED: LoopWork = { name: "unmarked" };
 let current = UNMARKED;
 let sinceMs = performance.now();
 let longest: LongestWork = { work: UNMARKED, ms: 0 };
+let atNextMark: (() => void) | undefined;
 
 export interface LongestWork {
   work: LoopWork;
@@ -26,10 +27,22 @@ export const currentWork = (): LoopWork => current;
 
 export function markWork(work: LoopWork): void {
   if (work === current) return;
+  if (atNextMark) callAtNextMark();
   const nowMs = performance.now();
   if (nowMs - sinceMs > longest.ms) longest = { work: current, ms: nowMs - sinceMs };
   current = work;
   sinceMs = nowMs;
+}
+
+// Calls back once, before the next mark. Replaces an earlier callback.
+export function onNextMark(callback: (() => void) | undefined): void {
+  atNextMark = callback;
+}
+
+function callAtNextMark(): void {
+  const callback = atNextMark;
+  atNextMark = undefined;
+  callback?.();
 }
 
 // Marks work for the duration of `run`, then restores the mark of the work around it.

@@ -6,11 +6,16 @@ export interface ProcessMetricsDeps {
   droppedLogLines: () => number;
 }
 
-// Registers the metrics of the process, such as memory and the delay of the event loop, and those of egress and the log.
+const LOOP_LAG = "berth_nodejs_eventloop_lag_";
+// The longest period of a timer.
+const NEVER_MS = 2 ** 31 - 1;
+
+// Registers the metrics of the process, such as memory and garbage collection, and those of egress and the log.
 export function registerProcessMetrics(registry: Registry, { driver, egress, droppedLogLines }: ProcessMetricsDeps): void {
   const registers = [registry];
-  // As often as the watch of the event loop looks: each look wakes an idle server.
-  collectDefaultMetrics({ register: registry, prefix: "berth_", eventLoopMonitoringPrecision: 20 });
+  // The event loop has metrics of its own (event-loop/loop-lag.ts), because the timer of these would wake an idle server.
+  collectDefaultMetrics({ register: registry, prefix: "berth_", eventLoopMonitoringPrecision: NEVER_MS });
+  for (const { name } of registry.getMetricsAsArray()) if (name.startsWith(LOOP_LAG)) registry.removeSingleMetric(name);
   new Gauge({ name: "berth_server_info", help: "Always 1; its label is the driver", labelNames: ["driver"], registers }).set({ driver }, 1);
   new Counter({
     name: "berth_log_lines_dropped_total",
