@@ -1,3 +1,4 @@
+import { totalmem } from "node:os";
 import { AppError } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import { diskLevelOf, readDiskSpace, readUnwritten, type DiskLevel, type DiskSpace, type MachineDisk } from "../disk-space.ts";
@@ -18,6 +19,8 @@ export interface DiskWatchDeps {
   storeFile: string | null;
   // Bytes that sandboxes have written and the kernel still holds in memory.
   unwrittenBytes?: (() => number) | undefined;
+  // What the machine has, and what all of its programs have written and the kernel still holds in it. Absent: those of this machine.
+  memory?: { totalBytes: () => number; unwrittenBytes: () => number };
   clock: Clock;
   log: Log;
 }
@@ -25,12 +28,18 @@ export interface DiskWatchDeps {
 // Another program can fill the disk at once, and what a sandbox writes until we notice has to fit into the reserve.
 const TICK_MS = 100;
 const RETAKE_MS = 60 * SECOND;
+// A virtual machine can get more memory.
+const MEMORY_MS = 60 * SECOND;
 
-export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenBytes, clock, log }: DiskWatchDeps): Promise<DiskWatch> {
+export async function openDiskWatch(deps: DiskWatchDeps): Promise<DiskWatch> {
+  const { dataDir, reserveMib, storeFile, unwrittenBytes, clock, log } = deps;
+  const { memory = { totalBytes: totalmem, unwrittenBytes: readUnwritten } } = deps;
   const changes = createListeners<DiskLevel>();
   let space = readDiskSpace(dataDir, reserveMib);
   let level: DiskLevel = "enough";
   let nextTakeMs = 0;
+  let memoryBytes = 0;
+  let nextMemoryMs = 0;
   let flushing: Promise<void> | undefined;
 
   async function tick(): Promise<void> {
@@ -47,8 +56,13 @@ export async function openDiskWatch({ dataDir, reserveMib, storeFile, unwrittenB
     if (next === "enough" && clock.now() >= nextTakeMs) await take();
   }
 
-  // Asking for every sandbox takes time, so only if the data of all programs together would not fit.
-  const readOwed = (ofSandboxes: () => number) => (diskLevelOf(space, readUnwritten()) === "enough" ? 0 : ofSandboxes());
+  // Asking for every sandbox takes time, so only if the data of all programs together would not fit. Even that is not read while the disk
+  // has room for all that memory can hold.
+  function readOwed(ofSandboxes: () => number): number {
+    if (clock.now() >= nextMemoryMs) [memoryBytes, nextMemoryMs] = [memory.totalBytes(), clock.now() + MEMORY_MS];
+    const isEnough = diskLevelOf(space, memoryBytes) === "enough" || diskLevelOf(space, memory.unwrittenBytes()) === "enough";
+    return isEnough ? 0 : ofSandboxes();
+  }
 
   function announce(next: DiskLevel): void {
     level = next;
