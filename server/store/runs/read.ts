@@ -1,5 +1,6 @@
 import type { RunId } from "@berth/contract";
 import type { RunStatus } from "@berth/contract/daemon/runs.ts";
+import { prepare } from "../engines/prepared.ts";
 import type { Db } from "../schema.ts";
 import type { Site } from "../sessions/session.ts";
 import { LIST_COLUMNS, parseListed, parseRun, type ListedRun, type Pending, type StoredRun } from "./run.ts";
@@ -67,8 +68,12 @@ export async function pendingRunsOf(db: Db, sessionId: string): Promise<{ id: Ru
 }
 
 // The sessions of this site with such runs whose daemons can be reached.
-export async function sessionsWithPendingRuns(db: Db, { driver, host }: Site, limit: number): Promise<string[]> {
-  const rows = await db
+export async function sessionsWithPendingRuns(db: Db, site: Site, limit: number): Promise<string[]> {
+  return (await withPendingRuns(db, { site, limit })).map(({ id }) => id);
+}
+
+const withPendingRuns = prepare((db, { site: { driver, host }, limit }: { site: Site; limit: number }) =>
+  db
     .selectFrom("runs")
     .innerJoin("sessions", "sessions.id", "runs.session_id")
     .select("sessions.id")
@@ -78,9 +83,7 @@ export async function sessionsWithPendingRuns(db: Db, { driver, host }: Site, li
     .where("sessions.setup_state", "is", null)
     .where("sessions.driver", "=", driver)
     .where("sessions.host", host === null ? "is" : "=", host)
-    .limit(limit)
-    .execute();
-  return rows.map(({ id }) => id);
-}
+    .limit(limit),
+);
 
 const parsePending = (json: string | null): Pending | null => (json === null ? null : (JSON.parse(json) as Pending));

@@ -1,15 +1,19 @@
 import type { Db } from "../schema.ts";
-import { sessionsAt, sessionsIn } from "./read.ts";
+import { prepareSessionsIn, sessionsAt } from "./read.ts";
 import type { Site, Session } from "./session.ts";
 
 // Sessions for which a timer is due, oldest first. One index answers each query, so that a tick over 100,000 rows with
-// nothing due is cheap. `warned` and `hibernated in (0, 1)` are there for the index.
+// nothing due is cheap. Every server asks every second, so they are prepared. `warned` and `hibernated in (0, 1)` are there for the index.
 
 export type RunningSession = Extract<Session, { state: "running" }>;
 type PausedSession = Extract<Session, { state: "paused" }>;
 
 export const sessionsTimedOut = (db: Db, site: Site, nowMs: number, limit: number): Promise<RunningSession[]> =>
-  sessionsIn(db, site, "running", (rows) => rows.where("expires_at", "<=", nowMs).orderBy("expires_at").limit(limit));
+  timedOut(db, site, { nowMs, limit });
+
+const timedOut = prepareSessionsIn("running", (rows, { nowMs, limit }: { nowMs: number; limit: number }) =>
+  rows.where("expires_at", "<=", nowMs).orderBy("expires_at").limit(limit),
+);
 
 // Running sessions that expire before `untilMs` and whose partner has not been warned.
 export const sessionsToWarn = (
@@ -17,15 +21,18 @@ export const sessionsToWarn = (
   site: Site,
   { nowMs, untilMs }: { nowMs: number; untilMs: number },
   limit: number,
-): Promise<RunningSession[]> =>
-  sessionsIn(db, site, "running", (rows) =>
-    rows.where("warned", "=", 0).where("expires_at", ">", nowMs).where("expires_at", "<=", untilMs).orderBy("expires_at").limit(limit),
-  );
+): Promise<RunningSession[]> => toWarn(db, site, { nowMs, untilMs, limit });
+
+const toWarn = prepareSessionsIn("running", (rows, { nowMs, untilMs, limit }: { nowMs: number; untilMs: number; limit: number }) =>
+  rows.where("warned", "=", 0).where("expires_at", ">", nowMs).where("expires_at", "<=", untilMs).orderBy("expires_at").limit(limit),
+);
 
 export const sessionsToHibernate = (db: Db, site: Site, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> =>
-  sessionsIn(db, site, "paused", (rows) =>
-    rows.where("hibernated", "=", 0).where("paused_at", "<=", pausedBeforeMs).orderBy("paused_at").limit(limit),
-  );
+  toHibernate(db, site, { pausedBeforeMs, limit });
+
+const toHibernate = prepareSessionsIn("paused", (rows, { pausedBeforeMs, limit }: { pausedBeforeMs: number; limit: number }) =>
+  rows.where("hibernated", "=", 0).where("paused_at", "<=", pausedBeforeMs).orderBy("paused_at").limit(limit),
+);
 
 export async function countPausedTooLong(db: Db, site: Site, pausedBeforeMs: number): Promise<number> {
   const { count } = await sessionsAt(db, site)
@@ -37,10 +44,17 @@ export async function countPausedTooLong(db: Db, site: Site, pausedBeforeMs: num
   return Number(count);
 }
 
-// The rows have no order: the index could not give one for both values of `hibernated`.
 export const sessionsPausedTooLong = (db: Db, site: Site, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> =>
-  sessionsIn(db, site, "paused", (rows) => rows.where("hibernated", "in", [0, 1]).where("paused_at", "<=", pausedBeforeMs).limit(limit));
+  pausedTooLong(db, site, { pausedBeforeMs, limit });
+
+// The rows have no order: the index could not give one for both values of `hibernated`.
+const pausedTooLong = prepareSessionsIn("paused", (rows, { pausedBeforeMs, limit }: { pausedBeforeMs: number; limit: number }) =>
+  rows.where("hibernated", "in", [0, 1]).where("paused_at", "<=", pausedBeforeMs).limit(limit),
+);
 
 // Running sessions whose setup has not ended.
-export const sessionsToSetUp = (db: Db, site: Site, limit: number): Promise<RunningSession[]> =>
-  sessionsIn(db, site, "running", (rows) => rows.where("setup_state", "is not", null).limit(limit));
+export const sessionsToSetUp = (db: Db, site: Site, limit: number): Promise<RunningSession[]> => toSetUp(db, site, { limit });
+
+const toSetUp = prepareSessionsIn("running", (rows, { limit }: { limit: number }) =>
+  rows.where("setup_state", "is not", null).limit(limit),
+);

@@ -3,7 +3,7 @@ import type { SessionId } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
 import type { Engine } from "../open.ts";
 import type { Db } from "../schema.ts";
-import { sessionsIn } from "./read.ts";
+import { prepareSessionsIn, sessionsIn } from "./read.ts";
 import type { Site, Session } from "./session.ts";
 
 // The idle timeout of sessions. `idle_at` is the time of the last recorded activity plus the timeout, and `idle_look_at` is when a
@@ -60,7 +60,11 @@ export async function lookAgainAtEnd(db: Db, { id, idleAtMs }: Pick<RunningSessi
 }
 
 export const sessionsToLookAt = (db: Db, site: Site, nowMs: number, limit: number): Promise<RunningSession[]> =>
-  sessionsIn(db, site, "running", (rows) => rows.where("idle_look_at", "<=", nowMs).orderBy("idle_look_at").limit(limit));
+  toLookAt(db, site, { nowMs, limit });
+
+const toLookAt = prepareSessionsIn("running", (rows, { nowMs, limit }: { nowMs: number; limit: number }) =>
+  rows.where("idle_look_at", "<=", nowMs).orderBy("idle_look_at").limit(limit),
+);
 
 // Running sessions of these templates that have an idle timeout.
 export const sessionsWithIdleTimeout = (db: Db, site: Site, templates: readonly string[]): Promise<RunningSession[]> =>

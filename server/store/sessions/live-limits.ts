@@ -1,4 +1,5 @@
 import type { EgressPolicy, SandboxId, SessionId } from "@berth/contract";
+import { prepare } from "../engines/prepared.ts";
 import type { Db } from "../schema.ts";
 import { IDS_PER_QUERY } from "./read.ts";
 import type { Site } from "./session.ts";
@@ -13,15 +14,18 @@ export interface ChangedLimits {
 
 // The running sessions at a site whose limits have ever changed.
 export async function changedLimits(db: Db, site: Site): Promise<ChangedLimits[]> {
-  const rows = await db
+  const rows = await changed(db, { site });
+  return rows.map(({ id, sandbox_id: sandboxId, limits_version: limitsVersion }) => ({ id, sandboxId, limitsVersion }));
+}
+
+const changed = prepare((db, { site }: { site: Site }) =>
+  db
     .selectFrom("sessions")
     .select(["id", "sandbox_id", "limits_version"])
     .where(({ and }) => and({ ...site }))
     .where("limits_version", ">", 0)
-    .where("state", "=", "running")
-    .execute();
-  return rows.map(({ id, sandbox_id: sandboxId, limits_version: limitsVersion }) => ({ id, sandboxId, limitsVersion }));
-}
+    .where("state", "=", "running"),
+);
 
 // The egress of a session as its row says now.
 export interface CurrentEgress {

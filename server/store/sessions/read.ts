@@ -53,6 +53,17 @@ export async function sessionsIn<State extends SessionState>(
   return parseSessions(rows) as Extract<Session, { state: State }>[];
 }
 
+// The same for a query that runs often. See `prepare` for what `narrow` may do with the parameters.
+export function prepareSessionsIn<State extends SessionState, Parameters extends object>(
+  state: State,
+  narrow: (rows: ReturnType<typeof sessionsAt>, parameters: Parameters) => ReturnType<typeof sessionsAt>,
+): (db: Db, site: Site, parameters: Parameters) => Promise<Extract<Session, { state: State }>[]> {
+  const find = prepare((db, { site, parameters }: { site: Site; parameters: Parameters }) =>
+    narrow(sessionsAt(db, site).where("state", "=", state), parameters),
+  );
+  return async (db, site, parameters) => parseSessions(await find(db, { site, parameters })) as Extract<Session, { state: State }>[];
+}
+
 export async function sessionsInState<State extends SessionState>(
   db: Db,
   site: Site,
@@ -90,13 +101,15 @@ export async function abandonedSteps(
   site: Site,
   { nowMs, owner, isOnlyOwnerAlive, onMalformed }: AbandonedQuery,
 ): Promise<Session[]> {
-  const leased = sessionsAt(db, site).where("lease_until", "is not", null);
-  const rows = await (isOnlyOwnerAlive ? leased : leased.where((w) => w.or([w("lease_until", "<", nowMs), w("lease_owner", "=", owner)])))
-    .orderBy("lease_until")
-    .limit(500)
-    .execute();
-  return parseSessions(rows, onMalformed);
+  return parseSessions(await leasedSteps(db, { site, nowMs, owner, isOnlyOwnerAlive }), onMalformed);
 }
+
+const leasedSteps = prepare((db, { site, nowMs, owner, isOnlyOwnerAlive }: Omit<AbandonedQuery, "onMalformed"> & { site: Site }) => {
+  const leased = sessionsAt(db, site).where("lease_until", "is not", null);
+  return (isOnlyOwnerAlive ? leased : leased.where((w) => w.or([w("lease_until", "<", nowMs), w("lease_owner", "=", owner)])))
+    .orderBy("lease_until")
+    .limit(500);
+});
 
 // The blank sandboxes of one kind.
 export interface PoolKey {

@@ -1,4 +1,5 @@
 import type { Selectable, Updateable } from "kysely";
+import { prepare } from "../engines/prepared.ts";
 import type { Db, WebhookEndpointsTable } from "../schema.ts";
 
 export type EndpointRow = Selectable<WebhookEndpointsTable>;
@@ -99,7 +100,12 @@ export interface Behind {
 
 // Enabled endpoints whose partner has events that are not in lanes yet, ordered by id.
 export async function endpointsBehind(db: Db, { partnerIds, afterId, limit }: Behind): Promise<EndpointRow[]> {
-  let query = db
+  if (!partnerIds) return allBehind(db, { afterId, limit });
+  return behind(db, { afterId, limit }).where("partner_id", "in", partnerIds).execute();
+}
+
+const behind = (db: Db, { afterId, limit }: { afterId: string; limit: number }) =>
+  db
     .selectFrom("webhook_endpoints")
     .selectAll()
     .where("state", "=", "enabled")
@@ -116,9 +122,8 @@ export async function endpointsBehind(db: Db, { partnerIds, afterId, limit }: Be
     )
     .orderBy("id")
     .limit(limit);
-  if (partnerIds) query = query.where("partner_id", "in", partnerIds);
-  return query.execute();
-}
+
+const allBehind = prepare(behind);
 
 // False: another server was faster.
 export async function moveCursor(db: Db, endpoint: EndpointRow, toSeq: number): Promise<boolean> {
