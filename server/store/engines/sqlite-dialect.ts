@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver, type KyselyPlugin, SqliteDialect } from "kysely";
 import { resumeQueryWork } from "./query-work.ts";
-import type { Sqlite } from "./sqlite.ts";
+import { isRead, type Sqlite } from "./sqlite.ts";
 
 const RETRY_MS = 10;
 // Primary result codes: another process, or another connection of this process, holds the lock.
@@ -22,7 +22,7 @@ export function sqliteDialect({ database, isInTransaction }: Sqlite, lockTimeout
         resumeQueryWork(query);
         const result = await execute();
         // Reads need no lock, so a successful read does not show that the lock is gone.
-        if (query.sql.startsWith("select")) return result;
+        if (isRead(query.sql)) return result;
         lockedSinceMs = undefined;
         if (!isInTransaction()) committed.add(query.queryId);
         return result;

@@ -6,7 +6,9 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { isAppError } from "@berth/contract";
 import { silentLog } from "../../log.ts";
 import { openStore, type Store } from "../open.ts";
+import type { Db } from "../schema.ts";
 import { insertPartner } from "../store.suite.ts";
+import { findDueEndpoints } from "../webhooks/lanes.ts";
 
 type Done = (error: Error | null) => void;
 const disk = { isHeld: false, waiting: [] as Done[] };
@@ -49,6 +51,17 @@ test("a write that could not be synced fails with store_unavailable, and the nex
   release(Object.assign(new Error("EIO"), { syscall: "fdatasync" }));
   expect(isAppError(await failing, "store_unavailable")).toBe(true);
   await insertPartner(store, "next");
+});
+
+test("a query that begins with common table expressions waits for no disk, unless it writes", async () => {
+  const names = (tx: Db) => tx.with("named", (with_) => with_.selectFrom("partners").select("name"));
+  await store.sync();
+  spy.mockClear();
+  await findDueEndpoints(store.db, { nowMs: 0 });
+  await names(store.db).selectFrom("named").selectAll().execute();
+  expect(spy).not.toHaveBeenCalled();
+  await names(store.db).deleteFrom("events").execute();
+  expect(spy).toHaveBeenCalledOnce();
 });
 
 function release(error: Error | null): void {

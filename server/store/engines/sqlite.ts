@@ -78,7 +78,7 @@ function compile(database: DatabaseSync, text: string, onWrite: () => void): Sql
   // SQLite refuses at once to upgrade a read transaction to a write while another process writes. Taking the write lock at
   // the start lets the transaction wait instead.
   const statement = guard(() => database.prepare(text === "begin" ? "begin immediate" : text));
-  const writes = !text.startsWith("select");
+  const writes = !isRead(text);
   const execute = <T>(work: () => T): T => {
     try {
       return guard(work);
@@ -93,6 +93,12 @@ function compile(database: DatabaseSync, text: string, onWrite: () => void): Sql
     iterate: (values) => guard(() => statement.iterate(...(values as SQLInputValue[]))),
   };
 }
+
+// A name that contains one of these words makes a write of a read, which is harmless.
+const WRITES = /\b(?:insert|update|delete|replace)\b/;
+
+// A query of Kysely, which writes the words of SQL in lower case.
+export const isRead = (text: string): boolean => text.startsWith("select") || (text.startsWith("with ") && !WRITES.test(text));
 
 async function open(file: string): Promise<DatabaseSync> {
   const database = guard(() => {
