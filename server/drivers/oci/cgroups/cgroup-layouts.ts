@@ -25,8 +25,9 @@ export interface CgroupLayout {
   frozen(name: string): "no" | "partly" | "wholly";
   // Kills all processes at once, also those that are being forked. No-op if the kernel cannot, or if the group does not exist.
   kill(name: string): void;
-  // The processor time that the group has used. 0 if it does not exist.
-  cpuMs(name: string): number;
+  // The file with the processor time that the group has used, and what it says.
+  cpuFile(name: string): string;
+  parseCpuMs(text: string): number;
   readonly background: BackgroundClass;
   stats(name: string): CgroupStats;
   // Bytes that the group has written to files and the kernel still holds in memory. 0 if it does not exist.
@@ -64,7 +65,8 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
   // writes it itself.
   const ROOT_GROUP = "";
   const setState = (name: string, state: "FROZEN" | "THAWED") => writeFileSync(fileOf("freezer", name, "freezer.state"), state);
-  const cpuMs = (name: string) => readNumber("cpuacct", name, "cpuacct.usage") / 1e6;
+  const cpuFile = (name: string) => fileOf("cpuacct", name, "cpuacct.usage");
+  const parseCpuMs = (text: string) => Number(text) / 1e6;
   const cpusOf = (name: string) => readNumber("cpu", name, "cpu.cfs_quota_us") / readNumber("cpu", name, "cpu.cfs_period_us");
   const background = createBackgroundClass({
     root: pathOf("cpu") ?? "/sys/fs/cgroup",
@@ -102,11 +104,12 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
       return state === "FROZEN" ? "wholly" : state === "FREEZING" ? "partly" : "no";
     },
     kill() {},
-    cpuMs,
+    cpuFile,
+    parseCpuMs,
     background,
     stats: (name) => ({
       memoryBytes: readNumber("memory", name, "memory.usage_in_bytes"),
-      cpuMs: cpuMs(name),
+      cpuMs: parseCpuMs(read(cpuFile(name))),
       pids: readNumber("pids", name, "pids.current"),
     }),
     unwrittenBytes: (name) => sumOf(read(fileOf("memory", name, "memory.stat")), /^total_(?:dirty|writeback) (\d+)$/gm),
@@ -115,7 +118,8 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
 
 function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
   const fileOf = (name: string, file: string) => join(root, name, file);
-  const cpuMs = (name: string) => Number(/usage_usec (\d+)/.exec(read(fileOf(name, "cpu.stat")))?.[1] ?? 0) / 1000;
+  const cpuFile = (name: string) => fileOf(name, "cpu.stat");
+  const parseCpuMs = (text: string) => Number(/usage_usec (\d+)/.exec(text)?.[1] ?? 0) / 1000;
   const cpusOf = (name: string) => {
     const [quota, period] = read(fileOf(name, "cpu.max")).split(" ").map(Number);
     return quota! / period!;
@@ -146,11 +150,12 @@ function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
     },
     // Since Linux 5.14.
     kill: (name) => writeIfExists(fileOf(name, "cgroup.kill"), "1"),
-    cpuMs,
+    cpuFile,
+    parseCpuMs,
     background,
     stats: (name) => ({
       memoryBytes: Number(read(fileOf(name, "memory.current"))),
-      cpuMs: cpuMs(name),
+      cpuMs: parseCpuMs(read(cpuFile(name))),
       pids: Number(read(fileOf(name, "pids.current"))),
     }),
     unwrittenBytes: (name) => sumOf(read(fileOf(name, "memory.stat")), /^file_(?:dirty|writeback) (\d+)$/gm),

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -103,6 +103,45 @@ test.each([
     }
   },
 );
+
+const accounting: Record<string, CgroupMount> = {
+  "version 1": { path: "/sys/fs/cgroup/cpuacct", version: 1, controllers: ["freezer", "cpuacct"] },
+  "version 2": mounts["version 2"]!,
+};
+
+for (const [name, mount] of Object.entries(accounting)) {
+  const needs = [machine.root, machine.cgroup(mount.path)];
+  testWith(needs, `the processor time of a group is read while it exists, and again when it was made again, ${name}`, async () => {
+    await using cgroups = openCgroups(`berth-test-${process.pid}`, readCgroupLayout([mount]));
+    const { path: group } = cgroups.groupOf("busy");
+    const folder = join(mount.path, group);
+    const openFiles = () => readdirSync("/proc/self/fd").filter((fd) => linkOf(`/proc/self/fd/${fd}`)?.startsWith(folder));
+    expect(cgroups.cpuMs("busy")).toBe(0);
+    for (const round of [1, 2]) {
+      mkdirSync(folder);
+      expect(cgroups.cpuMs("busy"), `round ${round}`).toBeLessThan(50);
+      const child = spawn("sh", ["-c", "while :; do :; done"]);
+      const ended = once(child, "exit");
+      writeFileSync(join(folder, "cgroup.procs"), String(child.pid));
+      await expect.poll(() => cgroups.cpuMs("busy")).toBeGreaterThan(100);
+      expect(openFiles()).toHaveLength(1);
+      await cgroups.kill("busy");
+      await ended;
+      expect(cgroups.cpuMs("busy")).toBeGreaterThan(100);
+      await cgroups.remove("busy");
+    }
+    expect(cgroups.cpuMs("busy")).toBe(0);
+    expect(openFiles()).toEqual([]);
+  });
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
 
 function findVersion2(): string {
   const line = existsSync("/proc/self/mountinfo")

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
+import { keepFile, type KeptFile } from "../../../bounded-io/kept-file.ts";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { signalIfRunning } from "../../host/signals.ts";
 import { readCgroupLayout, type CgroupLimits, type CgroupStats } from "./cgroup-layouts.ts";
@@ -33,8 +34,10 @@ export interface Cgroups extends AsyncDisposable {
   kill(id: string): Promise<void>;
   // Removes the group, which must be empty. No-op if it does not exist.
   remove(id: string): Promise<void>;
-  // See CgroupLayout and BackgroundClass.
+  // The processor time that the sandbox has used, for frequent looks: a file stays open until `closeCpu`. 0 if there is no group.
   cpuMs(id: string): number;
+  closeCpu(id: string): void;
+  // See BackgroundClass.
   isBackground(id: string): boolean;
   enterBackground(id: string): string | undefined;
   leaveBackground(id: string, weight?: string): void;
@@ -80,6 +83,7 @@ export function openCgroups(prefix: string, layout = readCgroupLayout(), place: 
   const { parent = "/", limitsCpu = true, recorded = () => undefined } = place;
   const newNameOf = (id: string) => join(parent, `${prefix}-${id}`);
   const nameOf = (id: string) => recorded(id) ?? newNameOf(id);
+  const cpuFiles = new Map<string, { path: string; file: KeptFile }>();
   const foldersOf = (id: string) => layout.hierarchies.map((path) => join(path, nameOf(id))).filter((path) => existsSync(path));
 
   async function freeze(id: string, signal: AbortSignal): Promise<void> {
@@ -91,6 +95,11 @@ export function openCgroups(prefix: string, layout = readCgroupLayout(), place: 
       // cgroup v1 misses a process that is being forked at the moment. Repeating the request freezes it too.
       await sleep(1, undefined, { signal });
     }
+  }
+
+  function closeCpu(id: string): void {
+    cpuFiles.get(id)?.file[Symbol.dispose]();
+    cpuFiles.delete(id);
   }
 
   const limitSocketBuffers = (id: string, { socketBufferBytes }: { socketBufferBytes?: number | undefined }) => {
@@ -153,7 +162,16 @@ export function openCgroups(prefix: string, layout = readCgroupLayout(), place: 
       }
     },
 
-    cpuMs: (id) => layout.cpuMs(nameOf(id)),
+    cpuMs(id) {
+      const path = layout.cpuFile(nameOf(id));
+      const opened = cpuFiles.get(id);
+      if (opened?.path === path) return layout.parseCpuMs(opened.file.read() ?? "");
+      closeCpu(id);
+      const file = keepFile(path);
+      cpuFiles.set(id, { path, file });
+      return layout.parseCpuMs(file.read() ?? "");
+    },
+    closeCpu,
     isBackground: (id) => layout.background.has(nameOf(id)),
     enterBackground: (id) => layout.background.enter(nameOf(id)),
     leaveBackground: (id, weight) => layout.background.leave(nameOf(id), weight),
@@ -165,7 +183,9 @@ export function openCgroups(prefix: string, layout = readCgroupLayout(), place: 
       return [...new Set(names.map((name) => name.slice(prefix.length + 1)))];
     },
     // Sandboxes outlive the server.
-    async [Symbol.asyncDispose]() {},
+    async [Symbol.asyncDispose]() {
+      for (const id of cpuFiles.keys()) closeCpu(id);
+    },
   };
 }
 

@@ -13,13 +13,16 @@ function createBench({ inBackground = [] as string[] } = {}) {
   let loads: Record<string, number> = {};
   let timeMs = SECOND;
   let idleMs = 0;
+  let idleReads = 0;
+  const open = new Set<string>();
   const priorities = createCpuPriorities({
     cores,
     nowMs: () => timeMs,
-    readIdleMs: () => idleMs,
+    readIdleMs: () => (idleReads++, idleMs),
     list: () => Object.keys(loads).filter((id) => id !== HOST),
     cgroups: {
-      cpuMs: (id) => usedMs.get(id) ?? 0,
+      cpuMs: (id) => (open.add(id), usedMs.get(id) ?? 0),
+      closeCpu: (id) => void open.delete(id),
       isBackground: (id) => background.has(id),
       enterBackground: (id) => (background.set(id, "entered"), `weight of ${id}`),
       leaveBackground: (id, weight) => void (background.delete(id), restored.push([id, weight])),
@@ -29,6 +32,8 @@ function createBench({ inBackground = [] as string[] } = {}) {
     restored,
     usedMs,
     background,
+    open,
+    idleReads: () => idleReads,
     async run(nextLoads: Record<string, number>, durationMs: number): Promise<string[]> {
       loads = nextLoads;
       for (const endMs = timeMs + durationMs; timeMs < endMs;) {
@@ -80,6 +85,24 @@ test("while the host's own programs leave no time, all sandboxes are in the fore
   expect(bench.restored).toEqual([["busy", "weight of busy"]]);
   expect(await bench.run({ busy: 1.1, [HOST]: 0.9 }, 8 * SECOND)).toEqual([]);
   expect(await bench.run({ busy: 1.1, [HOST]: 0.9 }, 3 * SECOND)).toEqual(["busy"]);
+});
+
+test("the idle time of the machine is read only while a sandbox is in the background", async () => {
+  const bench = createBench();
+  const before = bench.idleReads();
+  await bench.run({ person: 0.2, [HOST]: 1.7 }, 20 * SECOND);
+  expect(bench.idleReads()).toBe(before);
+  expect(await bench.run({ busy: 1.9 }, SECOND)).toEqual(["busy"]);
+  expect(bench.idleReads()).toBeGreaterThan(before);
+  // It was idle for long before, which does not count.
+  expect(await bench.run({ busy: 0.01, [HOST]: 1.98 }, SECOND)).toEqual([]);
+});
+
+test("nothing is kept open of a sandbox that is gone", async () => {
+  const bench = createBench();
+  await bench.run({ one: 0, two: 0 }, SECOND);
+  await bench.run({ two: 0 }, SECOND);
+  expect([...bench.open]).toEqual(["two"]);
 });
 
 test("a sandbox that was started again is in the foreground until it is busy again", async () => {

@@ -13,7 +13,7 @@ export interface CpuPriorities {
 }
 
 export interface CpuPrioritiesOptions extends IdleProcessorsOptions {
-  cgroups: Pick<Cgroups, "cpuMs" | "isBackground" | "enterBackground" | "leaveBackground">;
+  cgroups: Pick<Cgroups, "cpuMs" | "closeCpu" | "isBackground" | "enterBackground" | "leaveBackground">;
   list(): string[];
   cores?: number;
 }
@@ -50,6 +50,7 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
   let sandboxes = new Map<string, Sandbox>();
   let updatedAtMs = nowMs();
   let crowdedAtMs = -Infinity;
+  let isWatchingHost = false;
 
   function read(id: string): { sandbox: Sandbox; load: number } {
     const known = sandboxes.get(id);
@@ -74,6 +75,15 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
     }
   }
 
+  // Reading the idle time of the machine takes longer than looking at a sandbox, so only while there is one in the background. One that
+  // another server has moved counts from the second look.
+  function watchHost(loads: ReadonlyMap<string, number>): void {
+    if (!isWatchingHost) return;
+    const inBackground = [...sandboxes].filter(([, { isBackground }]) => isBackground).map(([id]) => loads.get(id)!);
+    const leftCores = inBackground.reduce((sum, load) => sum + load, idleProcessors());
+    if (inBackground.length > 0 && leftCores < cores * MIN_SHARE_LEFT) crowdedAtMs = nowMs();
+  }
+
   return {
     async update() {
       if (nowMs() - updatedAtMs < MIN_PERIOD_MS) return;
@@ -86,12 +96,15 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
         seen.set(id, sandbox);
         loads.set(id, load);
       }
+      for (const id of sandboxes.keys()) if (!seen.has(id)) cgroups.closeCpu(id);
       sandboxes = seen;
-      const inBackground = [...seen].filter(([, { isBackground }]) => isBackground).map(([id]) => loads.get(id)!);
-      const leftCores = inBackground.reduce((sum, load) => sum + load, idleProcessors());
-      if (inBackground.length > 0 && leftCores < cores * MIN_SHARE_LEFT) crowdedAtMs = nowMs();
+      watchHost(loads);
       const limit = backgroundLimit([...loads.values()], cores);
       for (const [id, sandbox] of seen) move(id, sandbox, loads.get(id)! > limit);
+      const wasWatching = isWatchingHost;
+      isWatchingHost = [...seen.values()].some(({ isBackground }) => isBackground);
+      // What the next look compares with.
+      if (isWatchingHost && !wasWatching) idleProcessors();
     },
     forgetWeight(id) {
       const known = sandboxes.get(id);

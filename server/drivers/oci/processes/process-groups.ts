@@ -119,6 +119,7 @@ export function openProcessGroups({ stateDir, sandboxesDir }: ProcessGroupsOptio
     },
     // Only needed for the background class, which an ordinary user does not have.
     cpuMs: () => 0,
+    closeCpu() {},
     isBackground: () => false,
     enterBackground: () => undefined,
     leaveBackground() {},

@@ -43,6 +43,7 @@ export function openUserGroups({ dataDir, stateDir, delegated }: UserGroupsOptio
     kill: (id) => of(id).kill(id),
     remove: (id) => of(id).remove(id),
     cpuMs: (id) => of(id).cpuMs(id),
+    closeCpu: groups.closeCpu,
     isBackground: (id) => of(id).isBackground(id),
     enterBackground: (id) => of(id).enterBackground(id),
     leaveBackground: (id, weight) => of(id).leaveBackground(id, weight),
@@ -50,7 +51,7 @@ export function openUserGroups({ dataDir, stateDir, delegated }: UserGroupsOptio
     unwrittenBytes: (id) => of(id).unwrittenBytes(id),
     list: () => (delegated ? groups.list() : []),
     memoryLimitOf: trees.memoryLimitOf,
-    async [Symbol.asyncDispose]() {},
+    [Symbol.asyncDispose]: () => groups[Symbol.asyncDispose](),
   };
 }
 
