@@ -1,7 +1,10 @@
+import { startFrequentTimer } from "./frequent-timers.ts";
+
 // The source of time. Tests use a clock that they advance, instead of waiting.
 export interface Clock {
   now(): number;
-  // Calls `work` every `periodMs` until disposed, never twice at once. Disposing waits for a running call.
+  // Calls `work` every `periodMs` until disposed, never twice at once. Disposing waits for a running call. The first call may come earlier
+  // or later by half of a period.
   every(periodMs: number, work: () => Promise<void>): AsyncDisposable;
 }
 
@@ -14,13 +17,11 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   every(periodMs, work) {
     let running: Promise<void> | undefined;
-    const timer = setInterval(() => {
-      running ??= work().finally(() => (running = undefined));
-    }, periodMs);
-    timer.unref();
+    const run = () => void (running ??= work().finally(() => (running = undefined)));
+    const timer = periodMs <= SECOND ? startFrequentTimer(periodMs, run) : setInterval(run, periodMs).unref();
     return {
       async [Symbol.asyncDispose]() {
-        clearInterval(timer);
+        timer[Symbol.dispose]();
         await running;
       },
     };

@@ -89,7 +89,7 @@ test("an idle loop is looked at a few times a second, and often again from the f
   expect(await looks.passed(3)).toBeGreaterThan(3 * quietMs);
   const isSeenSoon = async () => {
     markWork({ name: "first" });
-    return (await looks.passed(2)) < quietMs;
+    return (await looks.passed(1)) < quietMs;
   };
   await expect.poll(isSeenSoon).toBe(true);
   expect(watch.lines.filter(({ handler }) => handler === "first")).toEqual([]);

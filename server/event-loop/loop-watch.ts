@@ -40,6 +40,7 @@ export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
   let longestMs = 0;
   let periodMs = TICK_MS;
   let isMarked = false;
+  let isOpen = true;
   let timer: NodeJS.Timeout | undefined;
   let lastMs = performance.now();
   let lastCpuMs = threadCpuMs();
@@ -59,10 +60,11 @@ export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
   }
 
   function noteMark(): void {
-    isMarked = true;
-    if (periodMs === TICK_MS) return;
+    if (periodMs === TICK_MS) return void (isMarked = true);
     look();
     wait(TICK_MS);
+    // The marks of this turn belong to the same work.
+    setImmediate(() => isOpen && onNextMark(noteMark));
   }
 
   function look(): void {
@@ -100,6 +102,7 @@ export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
   wait(TICK_MS);
   return {
     [Symbol.dispose]() {
+      isOpen = false;
       clearTimeout(timer);
       onNextMark(undefined);
     },
