@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.ts";
 import { eventsAfter, type StoredEvent } from "../../store/events.ts";
 import type { Store } from "../../store/open.ts";
 import { countPending, enqueue } from "../../store/webhooks/deliveries.ts";
-import { endpointsBehind, moveCursor, type EndpointRow } from "../../store/webhooks/endpoints.ts";
+import { ENDPOINTS_PER_WINDOW, endpointsBehind, moveCursor, type EndpointRow } from "../../store/webhooks/endpoints.ts";
 
 export interface FanOutDeps {
   store: Store;
@@ -17,7 +17,6 @@ export interface FanOutDeps {
 // all endpoints of the partner, until deliveries finish.
 export const MAX_PENDING = 5_000;
 const EVENTS_PER_BATCH = 100;
-const ENDPOINTS_PER_WINDOW = 200;
 
 // Queues events as deliveries on the lanes of the endpoints that subscribe to them: one batch for each endpoint that is behind,
 // of the given partners or of all.
@@ -56,7 +55,7 @@ export function createFanOut({ store, clock, onQueued }: FanOutDeps): FanOut {
     const result: FanOutResult = { hasMore: false, heldBack: new Set() };
     let afterId = "";
     for (;;) {
-      const window = await endpointsBehind(store.db, { ...(partnerIds && { partnerIds }), afterId, limit: ENDPOINTS_PER_WINDOW });
+      const window = await endpointsBehind(store.db, { ...(partnerIds && { partnerIds }), afterId });
       for (const turn of turnsByPartner(window)) {
         for (const endpoint of turn) {
           const batch = await fanOutBatch(endpoint);

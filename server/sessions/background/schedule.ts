@@ -45,16 +45,16 @@ export function createSchedule({ store, transitions, steps, capacity, disk, site
   async function tick(): Promise<void> {
     const { db } = store;
     const nowMs = clock.now();
-    await each(await due.sessionsToWarn(db, site, { nowMs, untilMs: nowMs + WARNING_MS }, BATCH), warn);
-    await each(await due.sessionsTimedOut(db, site, nowMs, BATCH), (session) =>
+    await each(await due.sessionsToWarn(db, site, { nowMs, untilMs: nowMs + WARNING_MS }), warn);
+    await each(await due.sessionsTimedOut(db, site, nowMs), (session) =>
       steps.run(session, session.onTimeout === "destroy" ? "timeout_destroy" : "timeout"),
     );
     const hibernateBeforeMs = capacity.isMemoryLow() ? nowMs : nowMs - rules.hibernateAfterMs;
     // The sandbox would run and write for a moment.
     if (disk.level() !== "full")
-      await each(await due.sessionsToHibernate(db, site, hibernateBeforeMs, BATCH), (session) => steps.run(session, "hibernate"));
+      await each(await due.sessionsToHibernate(db, site, hibernateBeforeMs), (session) => steps.run(session, "hibernate"));
     if (!retention.isHeld())
-      await each(await due.sessionsPausedTooLong(db, site, nowMs - rules.pausedMs, BATCH), (session) => steps.run(session, "retention"));
+      await each(await due.sessionsPausedTooLong(db, site, nowMs - rules.pausedMs), (session) => steps.run(session, "retention"));
     if (nowMs >= nextPurgeMs) nextPurgeMs = (await purge(nowMs)) ? nowMs : nowMs + PURGE_INTERVAL_MS;
   }
 

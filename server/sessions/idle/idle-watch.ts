@@ -25,7 +25,6 @@ export interface IdleWatchDeps {
   log: Log;
 }
 
-const BATCH = 100;
 // Where several servers reach a sandbox, their clocks differ a little, and another one may be about to write what it noticed.
 const SHARED_GRACE_MS = 5 * SECOND;
 
@@ -34,7 +33,7 @@ export function createIdleWatch({ store, steps, activity, agentActivity, site, c
 
   async function tick(): Promise<void> {
     await activity.flush();
-    const due = await sessionsToLookAt(store.db, site, clock.now() - graceMs, BATCH);
+    const due = await sessionsToLookAt(store.db, site, clock.now() - graceMs);
     // A session that fails is due again at the next tick.
     await forEachConcurrently(due, BACKGROUND, (session) =>
       look(session).catch((error: unknown) => {

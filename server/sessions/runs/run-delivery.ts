@@ -31,8 +31,6 @@ export interface RunDeliveryDeps {
   log: Log;
 }
 
-const BATCH = 100;
-
 export function createRunDelivery({ store, link, changes, site, clock, log }: RunDeliveryDeps): RunDelivery {
   const delivering = new Map<string, Promise<void>>();
   const closing = new AbortController();
@@ -93,7 +91,7 @@ export function createRunDelivery({ store, link, changes, site, clock, log }: Ru
   return {
     deliver,
     async tick() {
-      const sessions = await sessionsWithPendingRuns(store.db, site, BATCH);
+      const sessions = await sessionsWithPendingRuns(store.db, site);
       const left = sessions.filter((id) => !delivering.has(id));
       await forEachConcurrently(left, BACKGROUND, deliver);
     },

@@ -53,7 +53,6 @@ export interface SetupWatchDeps {
 
 type SessionInSetup = RunningSession & { setup: SessionSetup };
 
-const BATCH = 100;
 const NOT_ALLOWED = "the template does not allow it. An operator can set allowBuilds in the template.";
 
 export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
@@ -172,7 +171,7 @@ export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
   return {
     follow,
     async tick() {
-      for (const session of await sessionsToSetUp(store.db, site, BATCH)) follow(session);
+      for (const session of await sessionsToSetUp(store.db, site)) follow(session);
     },
     async [Symbol.asyncDispose]() {
       closing.abort();

@@ -8,6 +8,7 @@ import { silentLog } from "../../log.ts";
 import { openStore, type Store } from "../open.ts";
 import type { Db } from "../schema.ts";
 import { insertPartner } from "../store.suite.ts";
+import { prepare } from "./prepared.ts";
 import { findDueEndpoints } from "../webhooks/lanes.ts";
 
 type Done = (error: Error | null) => void;
@@ -62,6 +63,17 @@ test("a query that begins with common table expressions waits for no disk, unles
   expect(spy).not.toHaveBeenCalled();
   await names(store.db).deleteFrom("events").execute();
   expect(spy).toHaveBeenCalledOnce();
+});
+
+test("a limit is part of the text, because SQLite would plan a query with a bound one again at every run", async () => {
+  const names = store.db.selectFrom("partners").select("id").orderBy("id");
+  const { sql, parameters } = names.limit(2).offset(1).compile();
+  expect(sql).toMatch(/ limit 2 offset \?$/);
+  expect(parameters).toEqual([1]);
+  const ids = (await names.execute()).map(({ id }) => id);
+  expect((await names.limit(2).offset(1).execute()).map(({ id }) => id)).toEqual(ids.slice(1, 3));
+  const page = prepare((db, { size }: { size: number }) => db.selectFrom("partners").select("id").orderBy("id").limit(size));
+  for (const size of [1, 3]) expect(await page(store.db, { size })).toHaveLength(size);
 });
 
 function release(error: Error | null): void {

@@ -68,11 +68,13 @@ export async function pendingRunsOf(db: Db, sessionId: string): Promise<{ id: Ru
 }
 
 // The sessions of this site with such runs whose daemons can be reached.
-export async function sessionsWithPendingRuns(db: Db, site: Site, limit: number): Promise<string[]> {
-  return (await withPendingRuns(db, { site, limit })).map(({ id }) => id);
+export async function sessionsWithPendingRuns(db: Db, site: Site): Promise<string[]> {
+  return (await withPendingRuns(db, { site })).map(({ id }) => id);
 }
 
-const withPendingRuns = prepare((db, { site: { driver, host }, limit }: { site: Site; limit: number }) =>
+const SESSIONS_AT_ONCE = 100;
+
+const withPendingRuns = prepare((db, { site: { driver, host } }: { site: Site }) =>
   db
     .selectFrom("runs")
     .innerJoin("sessions", "sessions.id", "runs.session_id")
@@ -83,7 +85,7 @@ const withPendingRuns = prepare((db, { site: { driver, host }, limit }: { site: 
     .where("sessions.setup_state", "is", null)
     .where("sessions.driver", "=", driver)
     .where("sessions.host", host === null ? "is" : "=", host)
-    .limit(limit),
+    .limit(SESSIONS_AT_ONCE),
 );
 
 const parsePending = (json: string | null): Pending | null => (json === null ? null : (JSON.parse(json) as Pending));

@@ -25,8 +25,8 @@ onBothEngines("runs in the store", (databases) => {
     expect(await store.transaction((tx) => lockSession(tx, store.engine, sessionId))).toMatchObject({ id: sessionId });
     expect(await countUnfinished(db, sessionId)).toBe(2);
 
-    expect(await sessionsWithPendingRuns(db, site, 10)).toEqual([sessionId]);
-    expect(await sessionsWithPendingRuns(db, { ...site, host: "elsewhere" }, 10)).toEqual([]);
+    expect(await sessionsWithPendingRuns(db, site)).toEqual([sessionId]);
+    expect(await sessionsWithPendingRuns(db, { ...site, host: "elsewhere" })).toEqual([]);
     const [pending] = await pendingRunsOf(db, sessionId);
     expect(pending).toEqual({ id: first.id, pending: { start: { prompt: "x".repeat(3000) } } });
     expect(await clearPending(db, first.id, "interrupt")).toBe(false);

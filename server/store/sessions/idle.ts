@@ -59,11 +59,13 @@ export async function lookAgainAtEnd(db: Db, { id, idleAtMs }: Pick<RunningSessi
   await db.updateTable("sessions").set({ idle_look_at: idleAtMs }).where("id", "=", id).where("idle_at", "=", idleAtMs).execute();
 }
 
-export const sessionsToLookAt = (db: Db, site: Site, nowMs: number, limit: number): Promise<RunningSession[]> =>
-  toLookAt(db, site, { nowMs, limit });
+const BATCH = 100;
 
-const toLookAt = prepareSessionsIn("running", (rows, { nowMs, limit }: { nowMs: number; limit: number }) =>
-  rows.where("idle_look_at", "<=", nowMs).orderBy("idle_look_at").limit(limit),
+// Sessions whose time for a look has come, oldest first.
+export const sessionsToLookAt = (db: Db, site: Site, nowMs: number): Promise<RunningSession[]> => toLookAt(db, site, { nowMs });
+
+const toLookAt = prepareSessionsIn("running", (rows, { nowMs }: { nowMs: number }) =>
+  rows.where("idle_look_at", "<=", nowMs).orderBy("idle_look_at").limit(BATCH),
 );
 
 // Running sessions of these templates that have an idle timeout.

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { EgressPolicy, SandboxId, SessionId } from "@berth/contract";
 import { prepare } from "../engines/prepared.ts";
 import type { Db } from "../schema.ts";
@@ -23,7 +24,8 @@ const changed = prepare((db, { site }: { site: Site }) =>
     .selectFrom("sessions")
     .select(["id", "sandbox_id", "limits_version"])
     .where(({ and }) => and({ ...site }))
-    .where("limits_version", ">", 0)
+    // Word for word as in the index. SQLite would plan a query with a bound value again at every run.
+    .where("limits_version", ">", sql.lit(0))
     .where("state", "=", "running"),
 );
 

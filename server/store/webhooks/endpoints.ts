@@ -95,16 +95,17 @@ export interface Behind {
   partnerIds?: readonly string[];
   // Only endpoints with a greater id.
   afterId: string;
-  limit: number;
 }
 
-// Enabled endpoints whose partner has events that are not in lanes yet, ordered by id.
-export async function endpointsBehind(db: Db, { partnerIds, afterId, limit }: Behind): Promise<EndpointRow[]> {
-  if (!partnerIds) return allBehind(db, { afterId, limit });
-  return behind(db, { afterId, limit }).where("partner_id", "in", partnerIds).execute();
+export const ENDPOINTS_PER_WINDOW = 200;
+
+// Enabled endpoints whose partner has events that are not in lanes yet, ordered by id, at most ENDPOINTS_PER_WINDOW.
+export async function endpointsBehind(db: Db, { partnerIds, afterId }: Behind): Promise<EndpointRow[]> {
+  if (!partnerIds) return allBehind(db, { afterId });
+  return behind(db, { afterId }).where("partner_id", "in", partnerIds).execute();
 }
 
-const behind = (db: Db, { afterId, limit }: { afterId: string; limit: number }) =>
+const behind = (db: Db, { afterId }: { afterId: string }) =>
   db
     .selectFrom("webhook_endpoints")
     .selectAll()
@@ -121,7 +122,7 @@ const behind = (db: Db, { afterId, limit }: { afterId: string; limit: number }) 
       ),
     )
     .orderBy("id")
-    .limit(limit);
+    .limit(ENDPOINTS_PER_WINDOW);
 
 const allBehind = prepare(behind);
 
