@@ -50,3 +50,14 @@ test("a timer that is disposed of fires no more, also if another one that is due
   expect(fired).toEqual([]);
   expect(first.firedMs).toHaveLength(10);
 });
+
+test("a timer that is started while another one is overdue is no reason for a warning", () => {
+  vi.useRealTimers();
+  const warn = vi.spyOn(process, "emitWarning");
+  const overdue = startFrequentTimer(10, () => {});
+  for (const endMs = performance.now() + 50; performance.now() < endMs;);
+  startFrequentTimer(10, () => {})[Symbol.dispose]();
+  overdue[Symbol.dispose]();
+  expect(warn).not.toHaveBeenCalled();
+  warn.mockRestore();
+});

@@ -30,7 +30,8 @@ function schedule(): void {
   let dueMs = Infinity;
   for (const timer of timers) dueMs = Math.min(dueMs, timer.dueMs);
   clearTimeout(next);
-  if (timers.size > 0) next = setTimeout(fire, Math.ceil(dueMs - performance.now())).unref();
+  // After a stall, timers are overdue. Node warns of a negative time.
+  if (timers.size > 0) next = setTimeout(fire, Math.max(1, Math.ceil(dueMs - performance.now()))).unref();
 }
 
 function fire(): void {
