@@ -11,18 +11,21 @@ export const benchmark: Benchmark = {
   summary: "pairs of create and destroy a second, with 1, 4 and 20 callers",
   async run(run) {
     // A pool that grows between the rounds would serve the next round.
-    const server = await openServer(run, { env: { BERTH_POOL_MAX: "0" } });
+    await using server = await openServer(run, { env: { BERTH_POOL_MAX: "0" } });
+    await using raw = await openRawContainers(run);
     const counts = [1, 4, 20].filter((callers) => run.wants(`callers ${callers}`));
     const measured = new Map(counts.map((callers): [number, Round[]] => [callers, []]));
+    const alone: number[] = [];
     await measurePairs(server, 4, 4);
-    for (let round = 0; round < run.rounds(3, 1); round++)
+    for (let round = 0; round < run.rounds(6, 1); round++) {
+      run.progress(`${ALONE}, round ${round + 1}`);
+      alone.push(await startsAloneMs(raw, ALONE_AT_ONCE));
       for (const callers of counts) {
         run.progress(`callers: ${callers}, round ${round + 1}`);
         measured.get(callers)!.push(await measurePairs(server, callers, pairsOf(callers, run)));
         await server.settle();
       }
-    await server[Symbol.asyncDispose]();
-    const alone = await measureAlone(run);
+    }
     return [...measured].flatMap(([callers, rounds]) => sectionsOf(callers, rounds, alone));
   },
 };
@@ -64,14 +67,6 @@ async function measurePairs({ berth, caller }: BenchServer, callers: number, pai
     serverMs: (after.server - before.server) / pairs,
     machineMs: (after.machine - before.machine) / pairs,
   };
-}
-
-async function measureAlone(run: Run): Promise<number[]> {
-  run.progress(ALONE);
-  await using raw = await openRawContainers(run);
-  const used: number[] = [];
-  for (let round = 0; round < run.rounds(4, 1); round++) used.push(await startsAloneMs(raw, ALONE_AT_ONCE));
-  return used;
 }
 
 function sectionsOf(callers: number, rounds: Round[], alone: number[]): Section[] {
