@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { ConversationItem } from "@berth/contract/agent.ts";
@@ -17,7 +17,9 @@ export function runsOf(daemon: () => TestDaemon) {
     newRunId: () => newId("run", Date.now()),
     // Starts the scripted agent, which asks in the mode "ask".
     async startAgent(more: Partial<AgentProgram> = {}, env: Record<string, string> = {}): Promise<StartResponse> {
-      writeFileSync(join(daemon().workspace, "agent.mjs"), await readScriptedAgent());
+      const script = join(daemon().workspace, "agent.mjs");
+      // Not a second time, because an agent that starts at that moment would read an empty file.
+      if (!existsSync(script)) writeFileSync(script, await readScriptedAgent());
       const agent = { command: process.execPath, args: ["agent.mjs"], env: {}, requiredEnv: [], askingModes: ["ask"], ...more };
       const body = { agent, env, autoStartAgent: true, sandboxId: "sbx_1" };
       return (await daemon().fetch<StartResponse>("/internal/start", { method: "POST", body })).json;
