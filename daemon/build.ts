@@ -129,7 +129,7 @@ function makeSnapshot(folder: string): void {
   writeFileSync(join(folder, "daemon.heap"), heap);
 }
 
-// The number under which V8 keeps code that was compiled with the flags of init.sh.
+// V8's number for the flags of init.sh, which it writes into all code that it compiles with them.
 function codeFlags(node: string): number {
   const script = `new vm.Script("").createCachedData().readUInt32LE(${CODE_FLAGS_AT})`;
   return Number(execFileSync(node, [...snapshotFlags(), "--print", script], { encoding: "utf8" }));

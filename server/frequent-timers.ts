@@ -1,5 +1,5 @@
 // Timers with short periods, for `systemClock`. Each fires at the multiples of its period since the start of the process, so that several of
-// them fire together. To wake an idle process costs more than what most of them do.
+// them fire together. Waking an idle process costs more than the work of most timers.
 
 interface FrequentTimer {
   periodMs: number;

@@ -37,7 +37,7 @@ const LINUX = process.platform === "linux";
 const O_PATH = 0x200000;
 const MAX_PATH_LENGTH = 4096;
 
-// Synchronous, because nothing waits for the daemon's thread at its start, and the first asynchronous call starts four threads.
+// Synchronous, because nothing else waits at the start of the daemon, and the first asynchronous call makes Node start four threads.
 export function openWorkspaceFolder(folder: string): WorkspaceFolder {
   mkdirSync(folder, { recursive: true });
   return folderAt(realpathSync.native(folder), parsePath);

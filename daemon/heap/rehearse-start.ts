@@ -38,8 +38,8 @@ export async function rehearseStart(): Promise<void> {
   await sleep(1);
 }
 
-// From now on, V8 compiles all functions of a module when it loads it. Node puts the code of its modules into the file after the
-// rehearsal: that of those which every daemon loads at its start then has what it calls (snapshot-file.ts).
+// From now on, V8 compiles all functions of a module when it loads the module, and not each at its first call. Node writes the code of its
+// modules into the snapshot after the rehearsal, so those that every daemon loads at its start have all of it (snapshot-file.ts).
 export const compileAtOnce = (): void => process.getBuiltinModule("node:v8").setFlagsFromString("--no-lazy");
 
 // Returns a function that clears all timers that were set since.
@@ -89,27 +89,24 @@ async function callDaemon(folder: string): Promise<void> {
   const server = new EventEmitter();
   openDaemon(env, server as never);
   collectWhenIdle(server as never);
-  const call = async (method: string, url: string, body: string, accept = "application/json", token = TOKEN) => {
+  const call = async (method: string, url: string, { body = "", accept = "application/json", token = TOKEN, isRefused = false } = {}) => {
     const headers = { [TOKEN_HEADER]: token, accept };
     const request = Object.assign(Readable.from([Buffer.from(body)]), { method, url, headers });
     const response = new RehearsedResponse();
     const finished = new Promise((resolve) => response.once("finish", resolve));
     server.emit("request", request, response);
     await finished;
-    return response;
-  };
-  const mustCall = async (...request: Parameters<typeof call>) => {
-    const { status, text } = await call(...request);
-    if (status >= 300) throw new Error(`The rehearsal of ${request[0]} ${request[1]} failed: ${text}`);
+    const { status, text } = response;
+    if (isRefused !== status >= 300) throw new Error(`The rehearsal of ${method} ${url} was answered with ${status}: ${text}`);
   };
   // A driver asks like this whether the daemon answers at all.
-  await call("GET", "/health", "", undefined, "");
-  await mustCall("POST", "/internal/start", JSON.stringify({ env: {}, agent: null, autoStartAgent: false }));
-  await mustCall("POST", "/exec", JSON.stringify({ command: "true" }));
-  await mustCall("POST", "/internal/rehearse", JSON.stringify({ command: "true" }), "text/event-stream");
-  await mustCall("PUT", "/files/content?path=file", "text");
-  await mustCall("GET", "/files/content?path=file", "");
-  await mustCall("GET", "/files?path=", "");
+  await call("GET", "/health", { token: "", isRefused: true });
+  await call("POST", "/internal/start", { body: JSON.stringify({ env: {}, agent: null, autoStartAgent: false }) });
+  await call("POST", "/exec", { body: JSON.stringify({ command: "true" }) });
+  await call("POST", "/internal/rehearse", { body: JSON.stringify({ command: "true" }), accept: "text/event-stream" });
+  await call("PUT", "/files/content?path=file", { body: "text" });
+  await call("GET", "/files/content?path=file");
+  await call("GET", "/files?path=");
 }
 
 // `node:http` cannot be in a snapshot, but what it calls for every connection can.
@@ -133,6 +130,7 @@ async function useSocket(path: string): Promise<void> {
   await once(server, "close");
 }
 
+// In place of a response of `node:http`.
 class RehearsedResponse extends Writable {
   status = 0;
   text = "";

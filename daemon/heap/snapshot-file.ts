@@ -31,8 +31,8 @@ export const CODE_FLAGS_AT = 12;
 export const CHUNK_HEAD_BYTES = 16;
 
 // Returns the snapshot with the code of no other modules of Node, and V8's part of it as it lies in the memory of a process
-// (share-heap.ts). V8 takes code only if it was compiled with the flags of the process, although all functions were compiled at once
-// (rehearse-start.ts), which makes no other code. So `codeFlags` takes the place of the flags that the code names.
+// (share-heap.ts). V8 takes code only if it was compiled with the flags of the process. That of these modules was compiled with one more
+// (rehearse-start.ts), which decides when a function is compiled and does not change its code. So it gets the number of the others.
 export function splitSnapshot(file: Buffer, codeFlags: number): { snapshot: Buffer; heap: Buffer } {
   const begin = file.indexOf(process.versions.v8) - BEFORE_VERSION;
   const size = begin < SIZE_BYTES ? 0 : file.readInt32LE(begin - SIZE_BYTES);

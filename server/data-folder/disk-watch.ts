@@ -19,7 +19,7 @@ export interface DiskWatchDeps {
   storeFile: string | null;
   // Bytes that sandboxes have written and the kernel still holds in memory.
   unwrittenBytes?: (() => number) | undefined;
-  // What the machine has, and what all of its programs have written and the kernel still holds in it. Absent: those of this machine.
+  // The machine's memory, and how much of it holds data that the kernel has not written to a disk yet. Absent: that of this machine.
   memory?: { totalBytes: () => number; unwrittenBytes: () => number };
   clock: Clock;
   log: Log;

@@ -18,7 +18,7 @@ export interface AwaitDaemonOptions {
 
 const HEALTH_TIMEOUT_MS = 2_000;
 const POLL_WATCHED_MS = 50;
-const STATUS = "HTTP/1.1 200 ";
+const STATUS_LENGTH = "HTTP/1.1 200 ".length;
 const HEALTHY = /^HTTP\/1\.1 (200|401) /;
 // The number of daemons that are polled now. The more there are, the less often each one is polled, which bounds the load.
 let waiting = 0;
@@ -110,7 +110,7 @@ function isHealthy(socket: Socket, signal: AbortSignal): Promise<boolean> {
     socket.setEncoding("latin1");
     socket.on("data", (chunk: string) => {
       head += chunk;
-      if (head.length >= STATUS.length) finish(HEALTHY.test(head));
+      if (head.length >= STATUS_LENGTH) finish(HEALTHY.test(head));
     });
     socket.once("error", () => finish(false)).once("close", () => finish(false));
     addAbortSignal(signal, socket);

@@ -16,7 +16,7 @@ export function createLoopLag(registry: Registry): LoopLag {
   const gauge = (name: string, help: string, collect?: () => void) =>
     new Gauge({ name: `berth_nodejs_eventloop_lag_${name}seconds`, help, registers, ...(collect && { collect }) });
   const delays = createHistogram();
-  // Prometheus asks this one first, which sets all others.
+  // The registry collects this one first, and it sets all others.
   const now = gauge("", "Lag of event loop in seconds.", () => {
     const startedMs = performance.now();
     setImmediate(() => now.set((performance.now() - startedMs) / 1000));

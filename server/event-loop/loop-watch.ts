@@ -21,8 +21,8 @@ const MACHINE_SHARE = 0.1;
 
 // Reports stalls of the event loop. A timer that fires late shows how long the loop was blocked, and the marks of loop-work.ts
 // show which work ran. `cpuMs` is the CPU time of this thread: much less than `ms` means that it waited for a disk or for a
-// CPU. A stall is reported shorter by up to the timer's period, which is long while no work is marked. The first mark ends that, so it is
-// only about work without a mark.
+// CPU. A stall is reported shorter by up to the timer's period. That is long only until the first mark, so it matters only for work
+// without a mark.
 export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
   const stalls = new Histogram({
     name: "berth_event_loop_stall_seconds",

@@ -3,8 +3,8 @@ import type { Engine } from "./engine.ts";
 import type { Db } from "../schema.ts";
 import { attributeQuery } from "./query-work.ts";
 
-// Building and compiling a query takes longer than SQLite needs to run it. Queries that run with every create, exec or destroy are
-// therefore compiled once; all others are built where they are used.
+// Building and compiling a query takes longer than SQLite needs to run it. Queries that run with every create, exec or destroy, or
+// every second, are therefore compiled once; all others are built where they are used.
 
 // Compiles a query at its first use in a database. Later calls only bind their parameters. Returns the rows.
 //

@@ -103,7 +103,7 @@ export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPrioritie
       for (const [id, sandbox] of seen) move(id, sandbox, loads.get(id)! > limit);
       const wasWatching = isWatchingHost;
       isWatchingHost = [...seen.values()].some(({ isBackground }) => isBackground);
-      // What the next look compares with.
+      // The next look measures from here.
       if (isWatchingHost && !wasWatching) idleProcessors();
     },
     forgetWeight(id) {
