@@ -31,7 +31,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: "together",
-          include: ["{contract,client,clients,daemon,server,cli,web,docs-site,scripts,bench}/**/*.test.{ts,tsx}", "tests/**/*.test.ts"],
+          include: [
+            "{contract,client,clients,daemon,native,server,cli,web,docs-site,scripts,bench}/**/*.test.{ts,tsx}",
+            "tests/**/*.test.ts",
+          ],
           exclude: [...configDefaults.exclude, ...ALONE],
         },
       },

@@ -26,7 +26,13 @@ const DOCUMENTATION = [
 ];
 // Each resolves to whether there was anything to build.
 const PARTS: Record<string, () => Promise<boolean>> = {
-  daemon: () => buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon()),
+  daemon: () =>
+    buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon(), [
+      "daemon/**/*",
+      "contract/**/*.ts",
+      "native/**/*.ts",
+      "package-lock.json",
+    ]),
   web: () => buildPart("web", buildWeb),
   cli: () =>
     buildPart("cli", async () => (await import("./bundle-server.ts")).bundleServer(), [

@@ -10,6 +10,7 @@ const PARTS = [
   "contract",
   "client",
   "daemon",
+  "native",
   "server",
   "cli",
   "web",

@@ -10,8 +10,8 @@ import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { openDaemon } from "../daemon.ts";
 import { listen } from "../http/listen.ts";
 import { childProcess } from "../programs/child-process.ts";
-import type { CLibrary } from "../programs/spawn/c-library.ts";
-import { spawnWith } from "../programs/spawn/spawn.ts";
+import type { CLibrary } from "../../native/spawn/c-library.ts";
+import { spawnWith } from "../../native/spawn/spawn.ts";
 import { collectWhenIdle } from "./collect-when-idle.ts";
 
 const TOKEN = "rehearsal";

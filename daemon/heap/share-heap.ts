@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Library, loadKoffi } from "../programs/koffi.ts";
+import { type Library, loadKoffi } from "../../native/koffi.ts";
 
 // Of Linux, the same for x64 and arm64.
 const PROT_READ = 1;

@@ -1,8 +1,8 @@
 import type { Writable } from "node:stream";
+import type { Spawned } from "../../native/spawn/child.ts";
+import { spawn } from "../../native/spawn/spawn.ts";
 import { preferForOomKill } from "./system/oom-score.ts";
 import { signalGroup, stopGroup } from "./system/process-group.ts";
-import type { Spawned } from "./spawn/child.ts";
-import { spawn } from "./spawn/spawn.ts";
 
 // A program that the daemon has started. It leads a process group, so that ending it also ends everything it started.
 export type Program = Spawned;

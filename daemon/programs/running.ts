@@ -5,7 +5,7 @@ import { systemCode } from "../http/errors.ts";
 import { openPty } from "./pty/pty.ts";
 import { onceOver, type Program, signalProgram, startProgram, startWithoutInput, stopProgram } from "./program.ts";
 import { startFailure } from "./start-failure.ts";
-import { signalName } from "./system/signal-name.ts";
+import { signalName } from "../../native/signal-name.ts";
 
 // A program with pipes or with a pseudo-terminal.
 export interface Running {

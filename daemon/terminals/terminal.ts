@@ -5,7 +5,7 @@ import { parseMessage } from "../http/sockets.ts";
 import { watchForeground } from "./foreground-watch.ts";
 import { uptimeMs } from "../io/uptime.ts";
 import { isSize, type Pty, type PtyOptions } from "../programs/pty/pty.ts";
-import { signalName } from "../programs/system/signal-name.ts";
+import { signalName } from "../../native/signal-name.ts";
 import type { StartedProgram } from "../program-list/started-program.ts";
 import type { Ring } from "./ring.ts";
 

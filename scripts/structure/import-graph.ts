@@ -10,7 +10,7 @@ export interface ImportGraph {
 
 /** Reads the imports in the product: the code that ships, without tests, suites and fixtures. */
 export function readImportGraph(root: string): ImportGraph {
-  const files = globSync("{contract,client,clients/computesdk,daemon,server,cli,web,docs-site}/**/*.{ts,tsx}", { cwd: root })
+  const files = globSync("{contract,client,clients/computesdk,daemon,native,server,cli,web,docs-site}/**/*.{ts,tsx}", { cwd: root })
     .map((file) => file.split(sep).join("/"))
     .filter((file) => !/node_modules|\/dist\/|\.test\.tsx?$|\.suite\.ts$|\/testing(\/|\.ts$)/.test(file))
     .toSorted();

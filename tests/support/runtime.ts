@@ -29,7 +29,7 @@ async function build(): Promise<string> {
   // keeps the files that all installations of the machine share.
   await lockDataFolder(`/proc/${process.pid}`);
   const folder = join(root, "daemon/dist");
-  const sources = globSync(["daemon/**/*.{ts,sh,cjs}", "daemon/terminals/bashrc", "contract/**/*.ts"], {
+  const sources = globSync(["daemon/**/*.{ts,sh,cjs}", "daemon/terminals/bashrc", "contract/**/*.ts", "native/**/*.ts"], {
     cwd: root,
     exclude: ["daemon/dist*/**", "daemon/node_modules/**"],
   });

@@ -1,4 +1,4 @@
-import { requireNative, resolveNative } from "../native-package.ts";
+import { requireNative, resolveNative } from "../../../native/native-package.ts";
 import { preferForOomKill } from "../system/oom-score.ts";
 import { signalGroup, stopGroup } from "../system/process-group.ts";
 import { createPtyInput } from "./pty-input.ts";

@@ -1,4 +1,5 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import type { Spawned } from "../../../native/spawn/child.ts";
+import { spawn } from "../../../native/spawn/spawn.ts";
 import type { SystemCall } from "./system-calls.ts";
 
 // The process that starts the programs of run.ts and makes its system calls, by orders of the server.
@@ -28,7 +29,7 @@ export interface RunResult {
 const MAX_OUTPUT_BYTES = 64 * 1024;
 // A program that was killed may leave a child that holds its output open forever.
 const LAST_OUTPUT_MS = 1000;
-const running = new Map<number, ChildProcess>();
+const running = new Map<number, Spawned>();
 
 const serverPid = process.ppid;
 
@@ -46,7 +47,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {
 process.on("message", (order: RunOrder) => {
   // The next server does not expect programs that a dead one has ordered (see orphaned-commands.ts).
   if (process.ppid !== serverPid) return leave();
-  if (order.type === "kill") return void running.get(order.id)?.kill("SIGKILL");
+  if (order.type === "kill") return kill(running.get(order.id));
   try {
     if (order.type === "run") start(order);
     else if (order.type === "call") void call(order);
@@ -58,13 +59,12 @@ process.on("message", (order: RunOrder) => {
 });
 
 function start({ id, command, args, env, timeoutMs, quiet }: RunOrder & { type: "run" }): void {
-  const pipe = quiet ? "ignore" : "pipe";
-  const child = spawn(command, args, { stdio: ["ignore", pipe, pipe], env });
+  const child = spawn([command, ...args], { env, stdin: "ignore", output: quiet ? "ignore" : "pipe" });
   running.set(id, child);
   let isTimedOut = false;
   const deadline = setTimeout(() => {
     isTimedOut = true;
-    child.kill("SIGKILL");
+    kill(child);
   }, timeoutMs);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -72,8 +72,8 @@ function start({ id, command, args, env, timeoutMs, quiet }: RunOrder & { type: 
     if (size < MAX_OUTPUT_BYTES) chunks.push(chunk);
     size += chunk.length;
   };
-  child.stdout?.on("data", collect);
-  child.stderr?.on("data", collect);
+  child.stdout.on("data", collect);
+  child.stderr.on("data", collect);
   const finish = (code: number | null, error?: NodeJS.ErrnoException) => {
     if (!running.delete(id)) return;
     clearTimeout(deadline);
@@ -86,20 +86,24 @@ function start({ id, command, args, env, timeoutMs, quiet }: RunOrder & { type: 
 }
 
 function hold({ id, command, args, env }: RunOrder & { type: "hold" }): void {
-  const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"], env });
+  const child = spawn([command, ...args], { env, stdin: "pipe" });
   running.set(id, child);
   let errors = "";
   child.stderr.on("data", (chunk: Buffer) => (errors = `${errors}${chunk.toString()}`.slice(0, 1000)));
   child.stdout.once("data", () => report({ id, pid: child.pid ?? 0 }));
   // The input may already be closed if the program fails.
-  child.stdin.on("error", () => {});
-  child.stdin.write("\n");
+  child.stdin?.on("error", () => {}).write("\n");
   const finish = (code: number | null, output: string) => {
     if (running.delete(id)) report({ id, code, output, isTimedOut: false });
   };
   child.once("error", (error) => finish(null, error.message));
   child.once("close", (code) => finish(code, errors.trim()));
   child.once("exit", (code) => setTimeout(() => finish(code, errors.trim()), LAST_OUTPUT_MS));
+}
+
+// No-op for a program that has ended: its number may belong to another one.
+function kill(child: Spawned | undefined): void {
+  if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(child.pid, "SIGKILL");
 }
 
 async function call({ id, call, args }: RunOrder & { type: "call" }): Promise<void> {

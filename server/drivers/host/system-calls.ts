@@ -1,7 +1,7 @@
 import { open, type FileHandle } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { constants } from "node:os";
 import { getSystemErrorMessage, getSystemErrorName } from "node:util";
+import { type Koffi, loadKoffi } from "../../../native/koffi.ts";
 
 // System calls for which Node has no function. Programs such as `mount`, `losetup` and `umount` take ten times the processor time and
 // twenty times the time of the calls. For run-worker.ts: a call blocks a thread until the kernel is done, such as with writing
@@ -95,14 +95,8 @@ let loaded: Record<"mount" | "umount2" | "ioctl", Call> | undefined;
 
 const library = () => (loaded ??= loadLibrary());
 
-// The part of koffi (https://koffi.dev) that is used here. The error number is that of the call within its callback.
-interface Koffi {
-  load(path: null): { func(declaration: string): { async(...args: unknown[]): void } };
-  errno(): number;
-}
-
 function loadLibrary(): NonNullable<typeof loaded> {
-  const koffi = loadKoffi();
+  const koffi = koffiForDisks();
   const c = koffi.load(null);
   const declare = (declaration: string): Call => {
     const call = c.func(declaration);
@@ -122,11 +116,10 @@ function loadLibrary(): NonNullable<typeof loaded> {
   };
 }
 
-function loadKoffi(): Koffi {
-  const name = `@koromix/koffi-linux-${process.arch}`;
+function koffiForDisks(): Koffi {
   try {
-    return createRequire(import.meta.url)(`${name}/linux_${process.arch}/koffi.node`) as Koffi;
+    return loadKoffi();
   } catch (error) {
-    throw new Error(`disks need the package ${name}, which npm has not installed: ${String(error)}`, { cause: error });
+    throw new Error(`disks need a native package: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }

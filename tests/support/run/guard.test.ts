@@ -4,7 +4,7 @@ import ts from "typescript";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../../..");
-const files = globSync("{tests,contract,client,daemon,server,cli,web,scripts}/**/*.{ts,tsx}", {
+const files = globSync("{tests,contract,client,daemon,native,server,cli,web,scripts}/**/*.{ts,tsx}", {
   cwd: root,
   exclude: ["**/node_modules/**", "**/dist/**"],
 })

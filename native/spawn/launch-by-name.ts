@@ -19,7 +19,7 @@ export function launchByName(library: CLibrary, { words, ...launch }: NamedLaunc
   let failure = new SystemFailure("posix_spawn", ENOENT);
   for (const folder of path.split(":")) {
     const candidate = join(folder, file);
-    if (!existsSync(resolve(launch.cwd, candidate))) continue;
+    if (!existsSync(resolve(launch.cwd ?? "", candidate))) continue;
     try {
       return launchFile(library, candidate, words, launch);
     } catch (error) {

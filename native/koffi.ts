@@ -7,7 +7,10 @@ export interface Koffi {
 }
 
 export interface Library {
-  func(declaration: string): (...args: unknown[]) => number;
+  func(declaration: string): ((...args: unknown[]) => number) & {
+    // Calls it on another thread. The last argument is a callback with an error or the result.
+    async(...args: unknown[]): void;
+  };
 }
 
 // Throws if koffi is not installed.

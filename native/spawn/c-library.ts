@@ -1,6 +1,6 @@
 import { type Library, loadKoffi } from "../koffi.ts";
 
-// The functions of the C library with which the daemon starts programs. Node's own `spawn` copies the page tables of this process, and
+// The functions of the C library with which programs are started. Node's own `spawn` copies the page tables of this process, and
 // afterwards both processes copy each page that one of them writes, which takes longer than most commands. `posix_spawn` lets the
 // child use the memory of this process until it runs its program.
 export interface CLibrary {
@@ -15,16 +15,17 @@ export interface CLibrary {
 }
 
 export interface Launch {
-  // Absolute, or relative to `cwd`. Not looked up in PATH.
+  // Absolute, or relative to the working directory. Not looked up in PATH.
   path: string;
   args: string[];
   // `NAME=value`.
   env: string[];
-  cwd: string;
-  // The descriptor of this process; null for /dev/null.
+  // Absent: that of this process.
+  cwd?: string | undefined;
+  // Descriptors of this process; null for /dev/null.
   stdin: number | null;
-  stdout: number;
-  stderr: number;
+  stdout: number | null;
+  stderr: number | null;
 }
 
 export class SystemFailure extends Error {
@@ -72,11 +73,10 @@ export function loadCLibrary(): CLibrary {
     spawn({ path, args, env, cwd, stdin, stdout, stderr }) {
       initActions(actions);
       try {
-        if (stdin === null) addOpen(actions, 0, "/dev/null", O_RDWR, 0);
-        else addDup(actions, stdin, 0);
-        addDup(actions, stdout, 1);
-        addDup(actions, stderr, 2);
-        addChdir(actions, cwd);
+        for (const [target, fd] of [stdin, stdout, stderr].entries())
+          if (fd === null) addOpen(actions, target, "/dev/null", O_RDWR, 0);
+          else addDup(actions, fd, target);
+        if (cwd !== undefined) addChdir(actions, cwd);
         const pid = [0];
         const errno = posixSpawn(pid, path, actions, attributes, [...args, null], [...env, null]);
         if (errno !== 0) throw new SystemFailure("posix_spawn", errno);

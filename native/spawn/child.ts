@@ -1,11 +1,12 @@
+import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { Readable, Writable } from "node:stream";
 import { getSystemErrorName } from "node:util";
-import { signalName } from "../system/signal-name.ts";
+import { signalName } from "../signal-name.ts";
 import type { CLibrary, SystemFailure } from "./c-library.ts";
 
-// The part of Node's ChildProcess that the daemon uses.
+// The part of Node's ChildProcess that is used here.
 export interface Spawned extends EventEmitter<Events>, Streams {
   // undefined if it could not be started.
   readonly pid: number | undefined;
@@ -29,10 +30,11 @@ interface Streams {
   readonly stderr: Readable;
 }
 
+// null for /dev/null.
 interface Descriptors {
   stdin: number | null;
-  stdout: number;
-  stderr: number;
+  stdout: number | null;
+  stderr: number | null;
 }
 
 // Callbacks of children that have not been reaped yet.
@@ -48,10 +50,10 @@ export function watchChild(library: CLibrary, words: string[], launch: () => num
     open({ stdin, stdout, stderr }) {
       const streams = { stdin: stdin === null ? null : openInput(stdin), stdout: openOutput(stdout), stderr: openOutput(stderr) };
       const child = Object.assign(new EventEmitter<Events>(), emptyChild(pid, words, streams));
-      let left = 3;
+      const outputs = [streams.stdout, streams.stderr].filter((stream) => stream instanceof Socket);
+      let left = 1 + outputs.length;
       const end = () => --left === 0 && child.emit("close", child.exitCode, child.signalCode);
-      streams.stdout.once("close", end);
-      streams.stderr.once("close", end);
+      for (const stream of outputs) stream.once("close", end);
       children.set(pid, (status) => {
         const signal = status & 0x7f;
         if (signal === 0) child.exitCode = (status >> 8) & 0xff;
@@ -96,7 +98,11 @@ const emptyChild = (pid: number | undefined, spawnargs: string[], streams: Strea
   ...streams,
 });
 
-const openOutput = (fd: number): Readable => new Socket({ fd, readable: true, writable: false });
+// A child of Node. It has no streams for what it ignores.
+export const withStreams = (child: ChildProcess): Spawned =>
+  Object.assign(child, { stdout: child.stdout ?? Readable.from([]), stderr: child.stderr ?? Readable.from([]) }) as unknown as Spawned;
+
+const openOutput = (fd: number | null): Readable => (fd === null ? Readable.from([]) : new Socket({ fd, readable: true, writable: false }));
 
 function openInput(fd: number): Writable {
   const input = new Socket({ fd, readable: false, writable: true });

@@ -1,13 +1,15 @@
 import { closeSync } from "node:fs";
-import { childProcess } from "../child-process.ts";
 import { type CLibrary, loadCLibrary, SystemFailure } from "./c-library.ts";
-import { describeFailed, type Spawned, watchChild } from "./child.ts";
+import { describeFailed, type Spawned, watchChild, withStreams } from "./child.ts";
 import { launchByName } from "./launch-by-name.ts";
 
 export interface SpawnOptions {
-  cwd: string;
+  // Absent: that of this process.
+  cwd?: string;
   env: Record<string, string>;
   stdin: "pipe" | "ignore";
+  // Standard output and standard error. "ignore" discards them, and their streams are empty.
+  output?: "pipe" | "ignore";
 }
 
 // undefined: not known yet; null: there is none.
@@ -19,8 +21,9 @@ export function spawn(words: string[], options: SpawnOptions): Spawned {
   if (known === undefined) known = loadIfPossible();
   if (known) return start(known, words, options);
   const [file = "", ...args] = words;
-  const { stdin, ...rest } = options;
-  return childProcess().spawn(file, args, { ...rest, detached: true, stdio: [stdin, "pipe", "pipe"] }) as unknown as Spawned;
+  const { stdin, output = "pipe", ...rest } = options;
+  const { spawn: spawnWithNode } = process.getBuiltinModule("node:child_process");
+  return withStreams(spawnWithNode(file, args, { ...rest, detached: true, stdio: [stdin, output, output] }));
 }
 
 // Starts programs with `library` while `work` runs.
@@ -38,9 +41,9 @@ function loadIfPossible(): CLibrary | null {
   }
 }
 
-function start(library: CLibrary, words: string[], { cwd, env, stdin }: SpawnOptions): Spawned {
+function start(library: CLibrary, words: string[], { cwd, env, stdin, output = "pipe" }: SpawnOptions): Spawned {
   const pairs = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  if ([...words, ...pairs, cwd].some((text) => text.includes("\0"))) throw new TypeError("a program cannot get a text with a NUL");
+  if ([...words, ...pairs, cwd ?? ""].some((text) => text.includes("\0"))) throw new TypeError("a program cannot get a text with a NUL");
   const opened: number[] = [];
   const pipe = () => {
     const [read, write] = library.pipe();
@@ -48,11 +51,12 @@ function start(library: CLibrary, words: string[], { cwd, env, stdin }: SpawnOpt
     return { read, write };
   };
   try {
-    const [stdout, stderr, input] = [pipe(), pipe(), stdin === "pipe" ? pipe() : null];
-    const launch = { words, env: pairs, cwd, stdin: input?.read ?? null, stdout: stdout.write, stderr: stderr.write };
-    const child = watchChild(library, words, () => launchByName(library, launch, env.PATH));
-    for (const fd of [stdout.write, stderr.write, input?.read]) if (fd !== undefined) closeSync(fd);
-    return child.open({ stdin: input?.write ?? null, stdout: stdout.read, stderr: stderr.read });
+    const [stdout, stderr] = output === "pipe" ? [pipe(), pipe()] : [];
+    const input = stdin === "pipe" ? pipe() : undefined;
+    const given = { stdin: input?.read ?? null, stdout: stdout?.write ?? null, stderr: stderr?.write ?? null };
+    const child = watchChild(library, words, () => launchByName(library, { words, env: pairs, cwd, ...given }, env.PATH));
+    for (const fd of Object.values(given)) if (fd !== null) closeSync(fd);
+    return child.open({ stdin: input?.write ?? null, stdout: stdout?.read ?? null, stderr: stderr?.read ?? null });
   } catch (error) {
     for (const fd of opened) closeSync(fd);
     if (error instanceof SystemFailure) return describeFailed(words, error);

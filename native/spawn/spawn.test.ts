@@ -1,6 +1,6 @@
 import { spawn as spawnWithNode } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -78,6 +78,21 @@ describe("a program starts as with Node's spawn", () => {
       stdin: "ignore",
     });
     expect(await outcomeOf(program)).toMatchObject({ output: "out\n", errors: "error\n", code: 0 });
+  });
+
+  test("discarded output goes to /dev/null, and what the program leaves behind does not delay its end", async () => {
+    const report = join(folder, "report");
+    const script = `targets=$(readlink /proc/$$/fd/1 /proc/$$/fd/2); echo out; echo error >&2; sleep 60 & echo "$targets $!" > ${report}; exit 3`;
+    const program = spawn(["/bin/sh", "-c", script], { env: { PATH }, stdin: "ignore", output: "ignore" });
+    expect(await outcomeOf(program)).toMatchObject({ output: "", errors: "", code: 3 });
+    const [stdout, stderr, leftBehind] = readFileSync(report, "utf8").trim().split(/\s/);
+    process.kill(Number(leftBehind), "SIGKILL");
+    expect([stdout, stderr]).toEqual(["/dev/null", "/dev/null"]);
+  });
+
+  test("without a folder of its own, it starts in that of its parent", async () => {
+    const program = spawn(["/bin/sh", "-c", "pwd -P"], { env: { PATH }, stdin: "ignore" });
+    expect((await outcomeOf(program)).output.trim()).toBe(process.cwd());
   });
 
   test("arguments that the system refuses are an error, and so is a NUL", async () => {
