@@ -1,9 +1,16 @@
-import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DAEMON_SOCKET, TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
 import { bundleConfig } from "../../server/drivers/oci/bundle.ts";
 import { prepareHostRoot } from "../../server/drivers/oci/filesystem/root.ts";
+import { DAEMON_COMMAND, DAEMON_ENV } from "../../server/drivers/oci/launch.ts";
 import { ROOTS_OF_ROOT } from "../../server/drivers/oci/privileges/privileges.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { kindOf } from "../../server/drivers/oci/runtime/runtime-kinds.ts";
@@ -21,6 +28,9 @@ export interface RawContainers extends AsyncDisposable {
   run(command: string[]): Promise<string>;
   // `runc run --detach` of a container that sleeps.
   start(): Promise<RawContainer>;
+  // A whole sandbox, from `runc run --detach` until it is killed: its daemon starts, is asked for its health, is given to a session, and
+  // runs the command if there is one.
+  runSandbox(command?: string): Promise<void>;
 }
 
 export interface RawContainer extends AsyncDisposable {
@@ -29,6 +39,8 @@ export interface RawContainer extends AsyncDisposable {
 }
 
 const BENCH_CGROUPS = "berth-bench";
+const TOKEN = "bench";
+const POLL_MS = 2;
 
 export async function openRawContainers({ resources }: Run): Promise<RawContainers> {
   const probe = await probeOci();
@@ -40,7 +52,10 @@ export async function openRawContainers({ resources }: Run): Promise<RawContaine
   const running = new Set<string>();
   let count = 0;
 
-  function prepare(command: string[]): { id: string; args: (...rest: string[]) => string[] } {
+  function prepare(
+    command: string[],
+    env: Record<string, string> = { PATH: PLAIN_PATH, HOME: "/home/user" },
+  ): { id: string; args: (...rest: string[]) => string[] } {
     const id = `raw-${++count}`;
     const bundle = join(folder, id);
     const userIds = pickUserIds(new Set());
@@ -61,7 +76,7 @@ export async function openRawContainers({ resources }: Run): Promise<RawContaine
       user: { uid: USER, gid: USER },
       namespace: { mappings: pairMappings(userIds) },
       group: cgroups.groupOf(id),
-      env: { PATH: PLAIN_PATH, HOME: "/home/user" },
+      env,
       args: command,
     });
     writeFileSync(join(bundle, "config.json"), JSON.stringify(config));
@@ -93,9 +108,32 @@ export async function openRawContainers({ resources }: Run): Promise<RawContaine
         [Symbol.asyncDispose]: () => remove(id),
       };
     },
+    async runSandbox(command) {
+      const { id, args } = prepare(DAEMON_COMMAND, { ...DAEMON_ENV, BERTH_TOKEN_HASH: createHash("sha256").update(TOKEN).digest("hex") });
+      const pidFile = join(folder, id, "init.pid");
+      await runProgram(runtime, args("run", "--detach", "--pid-file", pidFile, "--bundle", join(folder, id), id), { quiet: true });
+      await callDaemon(`/proc/${readFileSync(pidFile, "utf8").trim()}/root/run/berth/${DAEMON_SOCKET}`, command);
+      await remove(id);
+    },
     async [Symbol.asyncDispose]() {
       for (const id of running) await remove(id);
       rmSync(folder, { recursive: true, force: true });
     },
   });
+}
+
+// Makes the calls that every daemon gets first.
+async function callDaemon(socketPath: string, command: string | undefined): Promise<void> {
+  while (!existsSync(socketPath)) await sleep(POLL_MS);
+  const call = async (method: string, path: string, body?: object) => {
+    const headers = body ? { [TOKEN_HEADER]: TOKEN, "content-type": "application/json" } : {};
+    const sent = request({ socketPath, method, path, headers, agent: false }).end(body && JSON.stringify(body));
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    const answer = await text(response);
+    if (body && response.statusCode !== 200) throw new Error(`${method} ${path} answered ${response.statusCode}: ${answer}`);
+  };
+  // Without the token, as a driver asks.
+  await call("GET", "/health");
+  await call("POST", "/internal/start", { env: {}, agent: null, autoStartAgent: false });
+  if (command !== undefined) await call("POST", "/exec", { command });
 }

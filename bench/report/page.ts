@@ -80,7 +80,9 @@ export const PAGE: readonly PageRow[] = [
     benchmark: "burst",
     section: "A create and `true`, 100 at once, default pool, first burst",
     what: "processor time of each",
-    limit: "each also has a disk, a row, and a command, which starts two programs",
+    limit: "the same sandbox and command by hand: no server, row, disk or user namespace of its own creator",
+    limitRow: "a sandbox that is started, runs `true` and is ended without a server, processor time",
+    isBeyondLimit: true,
   },
   {
     label: "Create and `node -v` on Docker, 20 at once, no pool",
@@ -94,7 +96,8 @@ export const PAGE: readonly PageRow[] = [
     benchmark: "throughput",
     section: "Create and destroy, callers: 1",
     what: "CPU of the machine, a pair",
-    limit: "`runc run` and the daemon's start alone, which is beside it",
+    limit: "the same sandbox by hand: no server, row, disk or user namespace of its own creator",
+    limitRow: "CPU of a sandbox that is started, called and ended without a server",
   },
   {
     label: "Resume",

@@ -1,6 +1,6 @@
 import type { Session } from "@berth/contract";
-import { openRawContainers } from "../../baselines/raw-container.ts";
-import { startsAloneMs } from "../../baselines/starts-alone.ts";
+import { openRawContainers, type RawContainers } from "../../baselines/raw-container.ts";
+import { sandboxesAloneMs, startsAloneMs } from "../../baselines/starts-alone.ts";
 import { runProgram } from "../../support/run-program.ts";
 import { PLAIN_PATH } from "../../../server/drivers/host/run.ts";
 import type { Row, Section, Target } from "../../report/report.ts";
@@ -93,13 +93,14 @@ async function measureFirst(run: Run): Promise<Section> {
   const count = run.isShort ? 20 : 100;
   await using raw = await openRawContainers(run);
   const bursts: Burst[] = [];
-  const alone: number[] = [];
+  const alone: Record<string, number[]> = { [STARTS_ALONE]: [], [BY_HAND]: [] };
   for (let round = 0; round < run.rounds(2, 1); round++) {
     run.progress(`default pool, round ${round + 1}`);
     // Half before and half after, because the speed of a machine changes within minutes.
-    const beforeMs = await startsAloneMs(raw, count / 2);
+    const before = await measureAlone(raw, count / 2);
     bursts.push(await measureFirstBurst(run, count));
-    alone.push((beforeMs + (await startsAloneMs(raw, count / 2))) / 2);
+    const after = await measureAlone(raw, count / 2);
+    for (const [what, ms] of Object.entries(after)) alone[what]!.push((before[what]! + ms) / 2);
   }
   return {
     title: `A create and \`true\`, ${count} at once, default pool, first burst`,
@@ -114,12 +115,18 @@ async function measureFirst(run: Run): Promise<Section> {
         targets: [{ of: "ratio", atMost: 1.2 }],
       },
       { what: "of that, the server and its programs", unit: "ms", values: bursts.map((burst) => burst.serverMs) },
-      { what: STARTS_ALONE, unit: "ms", values: alone },
+      ...Object.entries(alone).map(([what, values]): Row => ({ what, unit: "ms", values })),
     ],
   };
 }
 
 const STARTS_ALONE = "`runc run` and the daemon's start alone, processor time";
+const BY_HAND = "a sandbox that is started, runs `true` and is ended without a server, processor time";
+
+const measureAlone = async (raw: RawContainers, count: number): Promise<Record<string, number>> => ({
+  [STARTS_ALONE]: await startsAloneMs(raw, count),
+  [BY_HAND]: await sandboxesAloneMs(raw, count, "true"),
+});
 
 async function measureFirstBurst(run: Run, count: number): Promise<Burst> {
   await using server = await openServer(run);

@@ -1,5 +1,5 @@
 import { openRawContainers } from "../../baselines/raw-container.ts";
-import { startsAloneMs } from "../../baselines/starts-alone.ts";
+import { sandboxesAloneMs, startsAloneMs } from "../../baselines/starts-alone.ts";
 import type { Benchmark, Run } from "../../support/benchmark.ts";
 import { childrenMs, machineMs, processorMs } from "../../support/processor-time.ts";
 import type { Row, Section, Target } from "../../report/report.ts";
@@ -15,11 +15,13 @@ export const benchmark: Benchmark = {
     await using raw = await openRawContainers(run);
     const counts = [1, 4, 20].filter((callers) => run.wants(`callers ${callers}`));
     const measured = new Map(counts.map((callers): [number, Round[]] => [callers, []]));
-    const alone: number[] = [];
-    await measurePairs(server, 4, 4);
+    const alone: Record<string, number[]> = { [ALONE]: [], [BY_HAND]: [] };
+    // The first pairs compile the server's code: a pair costs half as much again then, which the first burst of `burst` shows.
+    await measurePairs(server, 4, run.isShort ? 4 : 60);
     for (let round = 0; round < run.rounds(6, 1); round++) {
       run.progress(`${ALONE}, round ${round + 1}`);
-      alone.push(await startsAloneMs(raw, ALONE_AT_ONCE));
+      alone[ALONE]!.push(await startsAloneMs(raw, ALONE_AT_ONCE));
+      alone[BY_HAND]!.push(await sandboxesAloneMs(raw, ALONE_AT_ONCE));
       for (const callers of counts) {
         run.progress(`callers: ${callers}, round ${round + 1}`);
         measured.get(callers)!.push(await measurePairs(server, callers, pairsOf(callers, run)));
@@ -69,14 +71,14 @@ async function measurePairs({ berth, caller }: BenchServer, callers: number, pai
   };
 }
 
-function sectionsOf(callers: number, rounds: Round[], alone: number[]): Section[] {
+function sectionsOf(callers: number, rounds: Round[], alone: Record<string, number[]>): Section[] {
   const rows: Row[] = [
     { what: "create", unit: "ms", values: rounds.flatMap((round) => round.createMs) },
     { what: "destroy", unit: "ms", values: rounds.flatMap((round) => round.destroyMs) },
     { what: "pairs", unit: "1/s", values: rounds.map((round) => round.pairsPerS) },
     { what: "CPU of the server and its programs, a pair", unit: "ms", values: rounds.map((round) => round.serverMs) },
     { what: "CPU of the machine, a pair", unit: "ms", values: rounds.map((round) => round.machineMs), beside: ALONE },
-    { what: ALONE, unit: "ms", values: alone },
+    ...Object.entries(alone).map(([what, values]): Row => ({ what, unit: "ms", values })),
   ];
   const withTargets = rows.map((row) => ({ ...row, targets: TARGETS[`${callers} ${row.what}`] ?? [] }));
   return [{ title: `Create and destroy, callers: ${callers}`, rows: withTargets }];
@@ -84,6 +86,7 @@ function sectionsOf(callers: number, rounds: Round[], alone: number[]): Section[
 
 const ALONE_AT_ONCE = 10;
 const ALONE = "CPU of `runc run` and the daemon's start alone";
+const BY_HAND = "CPU of a sandbox that is started, called and ended without a server";
 const TARGETS: Record<string, Target[]> = {
   "1 destroy": [{ of: "p50", atMost: 20 }],
   "20 create": [{ of: "p99/p50", atMost: 3 }],

@@ -50,7 +50,7 @@ export interface LaunchFolders {
   create?: { source: (() => string) | undefined };
 }
 
-const DAEMON_ENV = {
+export const DAEMON_ENV = {
   BERTH_SOCKET: `/run/berth/${DAEMON_SOCKET}`,
   BERTH_WORKSPACE: "/workspace",
   BERTH_HOME: "/home/user",
@@ -59,6 +59,7 @@ const DAEMON_ENV = {
   HOME: "/home/user",
   LANG: "C.UTF-8",
 };
+export const DAEMON_COMMAND = ["/opt/berth/lib/sh", "/opt/berth/init.sh"];
 // Socket buffers may take this fraction of a sandbox's memory. All sockets of a machine share net.ipv4.tcp_mem and udp_mem, each
 // of which is about a tenth of the machine's memory.
 const SOCKET_BUFFERS_SHARE = 32;
@@ -129,7 +130,7 @@ export async function launchContainer(
     namespace: userNamespace?.enter ? "entered" : { mappings, path: kind.opaque ? undefined : userNamespace?.path },
     group: cgroups.groupOf(id),
     measuresDisk: privileges.measuresDisks,
-    args: ["/opt/berth/lib/sh", "/opt/berth/init.sh"],
+    args: DAEMON_COMMAND,
     hostLimits,
     env: { ...envOf(image), BERTH_TOKEN_HASH: tokenHash },
   });
