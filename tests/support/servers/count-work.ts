@@ -41,4 +41,14 @@ for (const name of ["fsync", "fsyncSync", "fdatasync", "fdatasyncSync"]) watch(f
 watch(childProcess.ChildProcess.prototype, "spawn", (_process, [options]) => count(`program ${(options as { file: string }).file}`));
 for (const name of ["spawnSync", "execFileSync", "execSync"])
   watch(childProcess, name, (_module, [file]) => count(`program ${String(file)}`));
+// Another process starts the server's programs, by its orders (server/drivers/host/run-worker.ts).
+const { fork } = childProcess;
+childProcess.fork = ((...args: Parameters<typeof fork>) => {
+  const child = fork(...args);
+  watch(child, "send", (_child, [order]) => {
+    const { command } = order as { command?: string };
+    if (command !== undefined) count(`program ${command}`);
+  });
+  return child;
+}) as typeof fork;
 syncBuiltinESMExports();
