@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { dialSocketFile } from "./host/dial-socket.ts";
-import { daemonAnswers } from "./daemon-health.ts";
+import { awaitDaemon, daemonAnswers } from "./daemon-health.ts";
 
 // Asks a program that answers the request of its only connection like this.
 async function ask(answer: (socket: Socket) => void, signal = new AbortController().signal): Promise<boolean> {
@@ -53,4 +53,26 @@ test("a status line in pieces is put together", async () => {
 test("an abort ends the wait for an answer", async () => {
   const abort = new AbortController();
   expect(await ask(() => abort.abort(), abort.signal)).toBe(false);
+});
+
+test("a daemon is asked when its socket exists, and not before", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "berth-health-"));
+  const socket = join(folder, "daemon.sock");
+  let asked = 0;
+  let looks = 0;
+  const server = createServer((connection) => void connection.end("HTTP/1.1 200 OK\r\n\r\n"));
+  const dial = (signal: AbortSignal) => {
+    asked++;
+    return dialSocketFile(socket, signal);
+  };
+  // It starts to listen after the second look.
+  const alive = () => {
+    if (++looks === 2) server.listen(socket);
+    return true;
+  };
+  await awaitDaemon({ dial, alive, timeoutMs: 10_000, socket }, new AbortController().signal);
+  expect(asked).toBe(1);
+  expect(looks).toBeGreaterThanOrEqual(2);
+  server.close();
+  rmSync(folder, { recursive: true });
 });

@@ -1,5 +1,6 @@
-import { type FSWatcher, watch } from "node:fs";
+import { type FSWatcher, lstatSync, watch } from "node:fs";
 import type { Socket } from "node:net";
+import { dirname } from "node:path";
 import { addAbortSignal } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isAppError } from "@berth/contract";
@@ -12,8 +13,8 @@ export interface AwaitDaemonOptions {
   aliveEveryMs?: number;
   timeoutMs: number;
   pollMs?: number;
-  // The folder in which the daemon creates its socket. A change there ends the wait for the next poll.
-  socketFolder?: string | undefined;
+  // The socket that `dial` opens. The daemon is asked when it exists, and a change in its folder ends the wait for the next poll.
+  socket?: string | undefined;
 }
 
 const HEALTH_TIMEOUT_MS = 2_000;
@@ -26,14 +27,16 @@ let waiting = 0;
 // Resolves as soon as the daemon answers GET /health. Rejects with `sandbox_failed` if its process has ended, and with
 // `sandbox_timeout` if it does not answer in time.
 export async function awaitDaemon(options: AwaitDaemonOptions, signal: AbortSignal): Promise<void> {
-  const { dial, alive, aliveEveryMs = 0, timeoutMs, pollMs = 3, socketFolder } = options;
+  const { dial, alive, aliveEveryMs = 0, timeoutMs, pollMs = 3, socket } = options;
   const endMs = performance.now() + timeoutMs;
   let checkedMs = performance.now();
-  if (await daemonAnswers(dial, signal)) return;
-  using folder = watchFolder(socketFolder);
+  const answers = async () => (socket === undefined || mayExist(socket)) && (await daemonAnswers(dial, signal));
+  signal.throwIfAborted();
+  if (await answers()) return;
+  using folder = watchFolder(socket && dirname(socket));
   waiting++;
   try {
-    while (!(await daemonAnswers(dial, signal))) {
+    while (!(await answers())) {
       const nowMs = performance.now();
       if (nowMs - checkedMs >= aliveEveryMs) {
         if (!(await alive())) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended before it answered") });
@@ -45,6 +48,15 @@ export async function awaitDaemon(options: AwaitDaemonOptions, signal: AbortSign
     }
   } finally {
     waiting--;
+  }
+}
+
+// False only if there is no such file. A sandbox may put a link to any path of the host in its place, which is not followed.
+function mayExist(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
   }
 }
 

@@ -56,7 +56,8 @@ export function createDockerDriver(options: DockerOptions): Driver {
 
   const describe = (spec: SandboxSpec) =>
     describeContainer(spec, { installation, image, uid, folders: storage.foldersOf(spec.id), runtimeDir });
-  const dial = (id: SandboxId, signal: AbortSignal) => dialSocketFile(join(storage.foldersOf(id).control, DAEMON_SOCKET), signal);
+  const socketOf = (id: SandboxId) => join(storage.foldersOf(id).control, DAEMON_SOCKET);
+  const dial = (id: SandboxId, signal: AbortSignal) => dialSocketFile(socketOf(id), signal);
 
   // Starts the sandbox in whatever condition it is, and waits for its daemon. Returns true if its processes are new.
   async function ensureRunning(spec: SandboxSpec, files: "new" | "existing", signal: AbortSignal): Promise<boolean> {
@@ -72,7 +73,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
         aliveEveryMs: ALIVE_EVERY_MS,
         timeoutMs: startTimeoutMs,
         pollMs: 10,
-        socketFolder: storage.foldersOf(id).control,
+        socket: socketOf(id),
       },
       signal,
     );
@@ -85,7 +86,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
     const create = files === "new" && { create: { diskMb: spec.template.diskMb, snapshot: spec.snapshot } };
     await storage.open(id, { ...create, volumes: spec.volumes ?? [] }, signal);
     // Remove the socket of an earlier run, so that only the new daemon can be reached.
-    await rm(join(storage.foldersOf(id).control, DAEMON_SOCKET), { recursive: true, force: true });
+    await rm(socketOf(id), { recursive: true, force: true });
     const label = await containers.label(id, LABEL.spec, signal);
     if (label !== config.Labels[LABEL.spec]) {
       if (label !== undefined) await containers.remove(id, signal);

@@ -184,18 +184,19 @@ export function createContainers(options: ContainersOptions): Containers {
   async function dial(id: SandboxId, signal: AbortSignal): Promise<Socket> {
     const pid = initPidOf(id);
     if (pid === undefined) throw new AppError("sandbox_unreachable", { cause: new Error("the sandbox does not run") });
-    return await dialSocketFile(join(socketFolderOf(id, pid), DAEMON_SOCKET), signal, () => cgroups.has(id, pid));
+    return await dialSocketFile(socketOf(id, pid), signal, () => cgroups.has(id, pid));
   }
 
   // In the sandbox's own view of its files if the host has one, so that the socket is in no folder of the host. The sandbox cannot
   // replace the folder, only change its content.
-  const socketFolderOf = (id: SandboxId, pid: number) => (kind.opaque ? controlFolderOf(folderOf(id)) : `/proc/${pid}/root/run/berth`);
+  const socketOf = (id: SandboxId, pid: number) =>
+    join(kind.opaque ? controlFolderOf(folderOf(id)) : `/proc/${pid}/root/run/berth`, DAEMON_SOCKET);
 
   async function awaitResponse(id: SandboxId, signal: AbortSignal): Promise<void> {
     const pid = initPidOf(id);
-    const socketFolder = pid === undefined ? undefined : socketFolderOf(id, pid);
+    const socket = pid === undefined ? undefined : socketOf(id, pid);
     const alive = () => isAlive(id);
-    await awaitDaemon({ dial: (bounded) => dial(id, bounded), alive, timeoutMs: startTimeoutMs, socketFolder }, signal);
+    await awaitDaemon({ dial: (bounded) => dial(id, bounded), alive, timeoutMs: startTimeoutMs, socket }, signal);
   }
 
   return {
@@ -217,8 +218,9 @@ export function createContainers(options: ContainersOptions): Containers {
     async start(spec, files, signal) {
       const { id } = spec;
       const image = usedImages.choose(folderOf(id), spec.snapshot && snapshots.folderOf(spec.snapshot), spec);
-      mkdirSync(folderOf(id), { recursive: true, mode: 0o700 });
-      await removeContainer(id);
+      const isNew = mkdirSync(folderOf(id), { recursive: true, mode: 0o700 }) !== undefined;
+      // A container is removed before its folder is, so without one there is none.
+      if (!isNew) await removeContainer(id);
       makeFolder(join(dataDir, "egress"), 0o700);
       makeFolder(egressOf(id), 0o755);
       usedImages.record(folderOf(id), spec, image);
