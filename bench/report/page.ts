@@ -82,7 +82,6 @@ export const PAGE: readonly PageRow[] = [
     what: "processor time of each",
     limit: "the same sandbox and command by hand: no server, row, disk or user namespace of its own creator",
     limitRow: "a sandbox that is started, runs `true` and is ended without a server, processor time",
-    isBeyondLimit: true,
   },
   {
     label: "Create and `node -v` on Docker, 20 at once, no pool",
