@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, watch } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, watch } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -116,8 +116,11 @@ export async function startTestDaemon(env: Record<string, string> = {}, command 
 
   async function stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const programs = childrenOf(child.pid!);
     child.kill(signal);
     await once(child, "exit");
+    // A sandbox ends with its daemon. One that is killed cannot end its programs, and an agent may not notice that it is alone.
+    for (const pid of programs) endGroup(pid);
     return child.exitCode;
   }
 
@@ -155,6 +158,23 @@ export async function startTestDaemon(env: Record<string, string> = {}, command 
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+  } catch {
+    // Not Linux.
+    return [];
+  }
+}
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }
 
 function parseLoosely(text: string): unknown {
