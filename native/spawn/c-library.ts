@@ -1,6 +1,6 @@
 import { type Library, loadKoffi } from "../koffi.ts";
 
-// The functions of the C library with which programs are started. Node's own `spawn` copies the page tables of this process, and
+// The functions of the C library that start programs. Node's own `spawn` copies the page tables of this process, and
 // afterwards both processes copy each page that one of them writes, which takes longer than most commands. `posix_spawn` lets the
 // child use the memory of this process until it runs its program.
 export interface CLibrary {
