@@ -186,18 +186,22 @@ export const screenText = async (page: Page): Promise<string> =>
     .join("\n")
     .trimEnd();
 
-// Clicks a text on the terminal's screen. A link is found when the pointer moves over it.
+// Clicks a text on the terminal's screen. A link is found when the pointer comes from another row. Rows move when a bar of the terminal closes,
+// and xterm does not look again until the pointer leaves the row.
 export async function clickInTerminal(page: Page, text: string): Promise<void> {
-  const box = await boxOf(terminal(page).getByText(text).last());
-  const x = box.x + box.width - 12;
-  await page.mouse.move(x, box.y + 4);
-  await page.mouse.move(x, box.y + 8);
-  await expectVisible(page.locator(".xterm-cursor-pointer"));
-  await page.mouse.click(x, box.y + 8);
+  let at = { x: 0, y: 0 };
+  await eventually(async () => {
+    const box = await boxOf(terminal(page).getByText(text).last());
+    at = { x: box.x + box.width - 12, y: box.y + 8 };
+    await page.mouse.move(at.x, at.y - box.height);
+    await page.mouse.move(at.x, at.y);
+    return page.locator(".xterm-cursor-pointer").count();
+  }).toBeGreaterThan(0);
+  await page.mouse.click(at.x, at.y);
 }
 
 // The rows of a terminal are replaced when it gets another size, so a row that was visible may have no box.
-async function boxOf(row: Locator): Promise<{ x: number; y: number; width: number }> {
+async function boxOf(row: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
   await row.waitFor();
   return (await row.boundingBox()) ?? (await boxOf(row));
 }
