@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -74,5 +74,19 @@ test("a daemon is asked when its socket exists, and not before", async () => {
   expect(asked).toBe(1);
   expect(looks).toBeGreaterThanOrEqual(2);
   server.close();
+  rmSync(folder, { recursive: true });
+});
+
+test("a link in place of the socket is not followed, whatever it points to", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "berth-health-"));
+  const socket = join(folder, "daemon.sock");
+  symlinkSync("/no/such/path", socket);
+  let asked = 0;
+  const dial = (signal: AbortSignal) => {
+    asked++;
+    return dialSocketFile(socket, signal);
+  };
+  const waiting = awaitDaemon({ dial, alive: () => asked < 3, timeoutMs: 10_000, socket }, new AbortController().signal);
+  await expect(waiting).rejects.toMatchObject({ code: "sandbox_failed" });
   rmSync(folder, { recursive: true });
 });

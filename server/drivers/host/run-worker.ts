@@ -103,7 +103,13 @@ function hold({ id, command, args, env }: RunOrder & { type: "hold" }): void {
 
 // No-op for a program that has ended: its number may belong to another one.
 function kill(child: Spawned | undefined): void {
-  if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(child.pid, "SIGKILL");
+  if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(child.pid, "SIGKILL");
+  } catch (error) {
+    // A server without root cannot kill a program that has become root. The caller gets this error, and this process goes on.
+    child.emit("error", error as NodeJS.ErrnoException);
+  }
 }
 
 async function call({ id, call, args }: RunOrder & { type: "call" }): Promise<void> {
